@@ -4,12 +4,15 @@
 import ast
 import sys
 import traceback
+from importlib.abc import SourceLoader
 
 import pytest
 
 from suspectra_recorder.experiments.decisions import instrument
+from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.switchboard import EVERY, StepsSpent, Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.scope import Scope
 
 NAME = "__suspectra_board__"
 
@@ -214,3 +217,31 @@ def test_guards_are_known():
     source = "def f(x):\n    if x:\n        raise ValueError\n    if x and not x:\n        y = 1\n    else:\n        raise KeyError\n    if x:\n        x = 1"
     _, board = loaded(source)
     assert [site.guard for site in board.sources[0].sites] == [True, True, True, True, False]
+
+
+class InMemory(SourceLoader):
+    """Loads what it is given, whatever is in the file."""
+
+    def __init__(self, path, source):
+        self.path, self.source = str(path), source
+
+    def get_filename(self, fullname):
+        return self.path
+
+    def get_data(self, path):
+        return self.source
+
+
+def test_a_source_that_differs_from_its_file_is_not_instrumented(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("x = 1 if __name__ else 2\n")
+    board = Switchboard()
+    hook = ExperimentHook(Scope(str(tmp_path), include_tests=True), [board])
+    hook.install()
+    try:
+        InMemory(path, b"x = 3 if __name__ else 4\n").get_code("program")
+        assert not board.sources
+        InMemory(path, path.read_bytes()).get_code("program")
+        assert [source.path for source in board.sources] == ["program.py"]
+    finally:
+        hook.uninstall()

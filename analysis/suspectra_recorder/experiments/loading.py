@@ -6,20 +6,18 @@ import ast
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from types import CodeType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from suspectra_recorder.assertions import instrument_rewritten
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
-from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER, placeholder
+from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.loaded_file import placeholder
+from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.own import hashlib
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 from suspectra_recorder.scope import Scope
-
-if TYPE_CHECKING:
-    from importlib.abc import SourceLoader
 
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
@@ -68,7 +66,9 @@ class ExperimentHook:
     def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
         self._scope, self._instruments = scope, tuple(instruments)
         self.guard = Guard()
-        self._compiling = CompileHook(self.scope, self._compiled, self.guard)
+        self._loading = LoaderHook(self.scope, self.code, self.guard)
+        self._compiling = CompileHook(self.scope, self.code, self.guard)
+        self._undo_rewritten: Callable[[], None] = lambda: None
 
     def scope(self, path: str) -> str | None:
         """The name of a file that is instrumented, None for any other.
@@ -90,26 +90,15 @@ class ExperimentHook:
         """Instrument what is loaded from now on, by Python's loaders and by pytest's."""
         from _pytest.assertion import rewrite
 
-        original, plain = SOURCE_LOADER.get_code, SOURCE_LOADER.source_to_code
-        attempt, loaded = self.guard.attempt, self._loaded
-
-        def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
-            # a loader with its own way to make code is another tool's hook: what it does must stay
-            code = attempt(fullname, loaded, loader, fullname) if type(loader).source_to_code is plain else None
-            return original(loader, fullname) if code is None else code
-
-        SOURCE_LOADER.get_code = like_an_import(get_code)
+        self._loading.install()
         self._compiling.install()
-        instrument_rewritten(rewrite, self, lambda module: nullcontext())
+        self._undo_rewritten = instrument_rewritten(rewrite, self, lambda module: nullcontext())
 
-    def _loaded(self, loader: SourceLoader, fullname: str) -> CodeType | None:
-        path = loader.get_filename(fullname)
-        name = self.scope(path)
-        return None if name is None else self.code(path, name, loader.get_data(path))
-
-    def _compiled(self, path: str, source: bytes, flags: int) -> CodeType | None:
-        name = self.scope(path)
-        return None if name is None else self.code(path, name, source, flags=flags)
+    def uninstall(self) -> None:
+        """Stop; what is loaded stays instrumented."""
+        self._undo_rewritten()
+        self._compiling.uninstall()
+        self._loading.uninstall()
 
     def code(
         self,

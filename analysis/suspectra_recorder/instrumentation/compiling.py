@@ -13,7 +13,7 @@ import functools
 import importlib
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import Guard
@@ -23,8 +23,30 @@ from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
-Instrument = Callable[[str, bytes, int], "CodeType | None"]
-"""Given the name and the bytes of a file and the compiler's flags, returns its code, or None to not instrument it."""
+
+class MakeCode(Protocol):
+    """Makes the instrumented code of a file."""
+
+    def __call__(self, path: str, name: str, source: bytes, *, flags: int = 0) -> CodeType | None:
+        """Make it.
+
+        Parameters
+        ----------
+        path : str
+            The path of the file.
+        name : str
+            Its recorded name.
+        source : bytes
+            The file as it is on disk.
+        flags : int
+            The flags of ``compile``.
+
+        Returns
+        -------
+        CodeType or None
+            None to not instrument it.
+        """
+
 
 _OTHER_SYNTAX = __future__.barry_as_FLUFL.compiler_flag
 _KNOWN = functools.reduce(
@@ -45,13 +67,13 @@ class CompileHook:
     ----------
     scope : callable
         Given a path, returns the recorded name, or None if the file is not recorded.
-    instrument : callable
-        Makes the code of a file; see `Instrument`.
+    instrument : MakeCode
+        Makes the code of a file.
     guard : Guard
         Catches failures of the hook.
     """
 
-    def __init__(self, scope: Callable[[str], str | None], instrument: Instrument, guard: Guard):
+    def __init__(self, scope: Callable[[str], str | None], instrument: MakeCode, guard: Guard):
         self.scope = scope
         self.guard = guard
         self.instrument = instrument
@@ -96,10 +118,9 @@ class CompileHook:
     def _code(self, source: Any, filename: Any, flags: int) -> CodeType | None:
         if type(source) not in (str, bytes) or type(filename) is not str or not filename.endswith(".py"):
             return None
-        if self.scope(filename) is None:
-            return None
-        data = file_with(os.path.abspath(filename), source)
-        return None if data is None else self.instrument(filename, data, flags)
+        name = self.scope(filename)
+        data = None if name is None else file_with(os.path.abspath(filename), source)
+        return None if name is None or data is None else self.instrument(filename, name, data, flags=flags)
 
 
 def file_with(path: str, source: str | bytes) -> bytes | None:

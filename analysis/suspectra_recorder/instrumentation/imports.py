@@ -1,31 +1,24 @@
-"""The import hook: it inserts probes into modules that are recorded, for any finder.
-
-Every loader of sources inherits ``get_code`` from one class of :mod:`importlib`, where it is replaced while the hook is
-installed. Module specs and loaders are not changed, and modules that are loaded by path, by editable installs or by
-``runpy`` are instrumented like any other.
-"""
+"""The import hook: it inserts probes into modules that are recorded."""
 
 from __future__ import annotations
 
 import ast
 from array import array
 from collections.abc import Callable, Collection, MutableSequence, Sequence
-from importlib.machinery import SourceFileLoader
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.compiling import CompileHook, file_with
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
-from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER, LoadedFile, placeholder
+from suspectra_recorder.instrumentation.compiling import CompileHook
+from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile, placeholder
+from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.own import hashlib, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
-    from importlib.abc import SourceLoader
-
     from suspectra_recorder.instrumentation.monitoring import Monitor
 
 __builtins__ = own.builtins
@@ -79,25 +72,14 @@ class ImportHook:
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self.guard = Guard()
         self._stand_in: Callable[[LoadedFile], MutableSequence[int]] | None = None
-        self._original: Callable[..., Any] | None = None
-        self._hook: Callable[..., Any] | None = None
-        self._compiling = CompileHook(scope, self._compiled, self.guard)
+        self._loading = LoaderHook(scope, self.code, self.guard)
+        self._compiling = CompileHook(scope, self.code, self.guard)
 
     def install(self) -> None:
         """Start instrumenting."""
-        if self._original is not None:
+        if self.installed:
             return
-        original = self._original = SOURCE_LOADER.get_code
-        plain = SOURCE_LOADER.source_to_code
-
-        attempt, loaded = self.guard.attempt, self._loaded
-
-        def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
-            # a loader with its own source_to_code is another tool's hook, which must not be bypassed
-            code = attempt(fullname, loaded, loader, fullname) if type(loader).source_to_code is plain else None
-            return original(loader, fullname) if code is None else code
-
-        self._hook = SOURCE_LOADER.get_code = like_an_import(get_code)
+        self._loading.install()
         for file in self._by_key.values():
             self._find_by_name(file)
         self._compiling.install()
@@ -105,13 +87,12 @@ class ImportHook:
     @property
     def installed(self) -> bool:
         """Whether modules are being instrumented."""
-        return self._original is not None
+        return self._loading.get_code is not None
 
     def uninstall(self) -> None:
         """Stop; instrumented modules keep their probes."""
-        if self._original is not None:
-            SOURCE_LOADER.get_code = self._original
-            self._original = self._hook = None
+        if self.installed:
+            self._loading.uninstall()
             self._compiling.uninstall()
 
     def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
@@ -124,19 +105,9 @@ class ImportHook:
         unwanted : collection of str
             The recorded names of files to drop.
         """
-        self.scope = self._compiling.scope = scope
+        self.scope = self._loading.scope = self._compiling.scope = scope
         self.files = [file for file in self.files if file.path not in unwanted]
         self._by_key = {key: file for key, file in self._by_key.items() if file.path not in unwanted}
-
-    def _loaded(self, loader: SourceLoader, fullname: str) -> CodeType | None:
-        path = loader.get_filename(fullname)
-        name = self.scope(path)
-        source = None if name is None else _source(loader, path)
-        return None if name is None or source is None else self.code(path, name, source)
-
-    def _compiled(self, path: str, source: bytes, flags: int) -> CodeType | None:
-        name = self.scope(path)
-        return None if name is None else self.code(path, name, source, flags=flags)
 
     def code(
         self,
@@ -330,8 +301,8 @@ class ImportHook:
 
     def _find_by_name(self, file: LoadedFile) -> None:
         """Let unpickled code find a file, by an attribute of an object that every process has."""
-        if self._hook is not None:
-            setattr(self._hook, placeholder(file.path, file.digest), file)
+        if self._loading.get_code is not None:
+            setattr(self._loading.get_code, placeholder(file.path, file.digest), file)
 
     def _expose(self, file: LoadedFile) -> None:
         file.target = file.cells if self._stand_in is None else self._stand_in(file)
@@ -413,12 +384,6 @@ class ImportHook:
         if file is made and take is None:
             self.files.append(file)
         return file
-
-
-def _source(loader: SourceLoader, path: str) -> bytes | None:
-    """The source that a loader loads; None if it differs from the file."""
-    source = loader.get_data(path)
-    return source if isinstance(loader, SourceFileLoader) else file_with(path, source)
 
 
 def bits(cells: Sequence[int]) -> int:

@@ -1,0 +1,81 @@
+"""Instrumenting what Python's loaders of sources load, for any finder.
+
+Every loader of sources inherits ``get_code`` from one class of :mod:`importlib`, where it is replaced while the hook is
+installed. Module specs and loaders are not changed, and modules that are loaded by path, by editable installs or by
+``runpy`` are instrumented like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.compiling import MakeCode, file_with
+from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
+
+if TYPE_CHECKING:
+    from importlib.abc import SourceLoader
+
+__builtins__ = own.builtins
+__tracebackhide__ = True  # pytest omits these frames from tracebacks
+
+
+class LoaderHook:
+    """Instruments what is loaded from an unchanged file.
+
+    Parameters
+    ----------
+    scope : callable
+        Given a path, returns the recorded name, or None if the file is not recorded.
+    instrument : MakeCode
+        Makes the code of a file.
+    guard : Guard
+        Catches failures of the hook.
+
+    Attributes
+    ----------
+    get_code : callable or None
+        The function that all loaders have while the hook is installed.
+    """
+
+    def __init__(self, scope: Callable[[str], str | None], instrument: MakeCode, guard: Guard):
+        self.scope = scope
+        self.guard = guard
+        self.instrument = instrument
+        self.get_code: Callable[..., Any] | None = None
+        self._original: Callable[..., Any] | None = None
+
+    def install(self) -> None:
+        """Start instrumenting modules that are loaded."""
+        original, plain = SOURCE_LOADER.get_code, SOURCE_LOADER.source_to_code
+        attempt, instrumented = self.guard.attempt, self._code
+
+        def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
+            # a loader with its own source_to_code is another tool's hook, which must not be bypassed
+            code = attempt(fullname, instrumented, loader, fullname) if type(loader).source_to_code is plain else None
+            return original(loader, fullname) if code is None else code
+
+        self._original = original
+        self.get_code = SOURCE_LOADER.get_code = like_an_import(get_code)
+
+    def uninstall(self) -> None:
+        """Stop."""
+        if self._original is not None:
+            SOURCE_LOADER.get_code = self._original
+            self._original = self.get_code = None
+
+    def _code(self, loader: SourceLoader, fullname: str) -> CodeType | None:
+        path = loader.get_filename(fullname)
+        name = self.scope(path)
+        source = None if name is None else _source(loader, path)
+        return None if name is None or source is None else self.instrument(path, name, source)
+
+
+def _source(loader: SourceLoader, path: str) -> bytes | None:
+    """The source that a loader loads; None if it differs from the file."""
+    source = loader.get_data(path)
+    return source if isinstance(loader, SourceFileLoader) else file_with(path, source)
