@@ -100,9 +100,9 @@ def _investigate(
         Path(root),
         chosen.arguments,
         [failing[name] for name in suspicion.in_turn(failing)],
+        suspicion,
         seconds,
         kinds=KINDS[technique],
-        suspects=suspicion if technique != "switching" else None,  # which has a published order
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)

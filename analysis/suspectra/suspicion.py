@@ -14,6 +14,7 @@ from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.program.calls import Calls
 from suspectra.report import RankedReport
+from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 from suspectra.techniques.all_evidence import EvidenceReport
 from suspectra.techniques.investigation import scores
@@ -49,6 +50,7 @@ class Suspicion:
         localizer = Localizer(make_technique("evidence"))
         localizer.update(evidence)
         ranked = localizer.groups().groups
+        self._source_of = evidence.program.source_of if evidence.program is not None else None
         self.groups = tuple(group.group.tests for group in ranked)
         self._groups = [
             _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
@@ -91,6 +93,36 @@ class Suspicion:
         """
         return self._groups[group].at(file, line)
 
+    def spectrum(self, group: int) -> Spectrum:
+        """What the tests of a group, and all passing tests, execute.
+
+        Parameters
+        ----------
+        group : int
+            An index into `groups`.
+
+        Returns
+        -------
+        Spectrum
+            Not changed by results.
+        """
+        return self._groups[group].base.spectrum
+
+    def read(self, file: str) -> bytes | None:
+        """The source of a file.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        bytes or None
+            None if it can't be read.
+        """
+        return self._source_of(file) if self._source_of is not None else None
+
     def update(self, made: Sequence[Experiment]) -> None:
         """Take results into account.
 
@@ -107,7 +139,7 @@ class _Group:
     """The statements of one failure group."""
 
     def __init__(self, base: EvidenceReport, program: Program | None, *, everywhere: bool):
-        self._base = base
+        self.base = base
         self._chosen = base.spectrum.candidates & (base.spectrum.counts.ef > 0)
         if not everywhere:
             top = top_suspects(base)
@@ -118,14 +150,14 @@ class _Group:
         self.update(())
 
     def update(self, made: Iterable[Experiment]) -> None:
-        found = repairs(made, self._base.spectrum)
-        weight = np.where(self._chosen, scores(self._base, found), 0.0)
+        found = repairs(made, self.base.spectrum)
+        weight = np.where(self._chosen, scores(self.base, found), 0.0)
         self._weight = weight / max(float(weight.sum()), 1e-300)
 
     def at(self, file: str, line: int) -> float:
         place = file, line
         if place not in self._element:
-            self._element[place] = self._base.spectrum.elements.at(file, line)
+            self._element[place] = self.base.spectrum.elements.at(file, line)
         element = self._element[place]
         return float(self._weight[element]) if element is not None else 0.0
 

@@ -12,12 +12,13 @@ from typing import Protocol
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import Experiment
+from suspectra.experiment import COMBINATION, KINDS, Experiment
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.schedule import Schedule, Stream
-from suspectra.experiments.streams import STREAMS, At
+from suspectra.experiments.streams import STREAMS, At, Setting
 from suspectra.location import Location
+from suspectra.spectrum import Spectrum
 
 MOMENT_S = 0.5
 """For so long a stream of experiments is continued, before the next one is chosen."""
@@ -71,6 +72,34 @@ class Suspects(Protocol):
             Only the relation to others has a meaning; 0 where no experiment is to be made.
         """
 
+    def spectrum(self, group: int) -> Spectrum:
+        """What the tests of a group, and all passing tests, execute.
+
+        Parameters
+        ----------
+        group : int
+            An index into `groups`.
+
+        Returns
+        -------
+        Spectrum
+            Not changed by results.
+        """
+
+    def read(self, file: str) -> bytes | None:
+        """The source of a file.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        bytes or None
+            None if it can't be read.
+        """
+
     def update(self, made: Sequence[Experiment]) -> None:
         """Take results into account.
 
@@ -79,31 +108,6 @@ class Suspects(Protocol):
         made : sequence of Experiment
             All there are by now.
         """
-
-
-class Anything(Suspects):
-    """All statements are as suspicious as any, and each test is a group of its own.
-
-    Parameters
-    ----------
-    tests : sequence of FailingTest
-        The failing tests.
-    """
-
-    def __init__(self, tests: Sequence[FailingTest]):
-        self._groups = [[test.name] for test in tests]
-
-    @property
-    def groups(self) -> Sequence[Sequence[str]]:
-        """One for each test."""
-        return self._groups
-
-    def at(self, group: int, file: str, line: int) -> float:
-        """The same everywhere."""
-        return 1.0
-
-    def update(self, made: Sequence[Experiment]) -> None:
-        """Nothing changes."""
 
 
 @dataclass
@@ -118,14 +122,14 @@ class Investigation:
         What runs pytest: program and arguments, without tests.
     tests : sequence of FailingTest
         In the order in which they are investigated.
+    suspects : Suspects
+        Where experiments are worth most.
     seconds : float
         For all of them.
     notify : callable
         Called with the progress before each experiment.
     kinds : sequence of str
         The kinds of experiments, in the order in which they begin.
-    suspects : Suspects, optional
-        Where experiments are worth most. Unless given, all statements count the same.
     at : Location, optional
         The statement to alter; any unless given.
 
@@ -140,10 +144,10 @@ class Investigation:
     workspace: Path
     command: Sequence[str]
     tests: Sequence[FailingTest]
+    suspects: Suspects
     seconds: float
     notify: Callable[[Progress], object] = lambda progress: None
-    kinds: Sequence[str] = tuple(STREAMS)
-    suspects: Suspects | None = None
+    kinds: Sequence[str] = KINDS[COMBINATION]
     at: Location | None = None
     complete: bool = field(default=False, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
@@ -196,8 +200,15 @@ class _Underway:
     def __init__(self, investigation: Investigation, made: list[Experiment], end: float):
         self._investigation, self._made, self._end = investigation, made, end
         self._known = {experiment.key for experiment in made}
-        self._suspects = investigation.suspects or Anything(investigation.tests)
-        self._tests = RepeatedTests(investigation.command, investigation.workspace, investigation.tests)
+        self._suspects = investigation.suspects
+        self._suspects.update(made)
+        self._tests = RepeatedTests(
+            investigation.command,
+            investigation.workspace,
+            investigation.tests,
+            investigation.kinds,
+            self._passing(),
+        )
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}
         self.schedule = Schedule(self._streams())
@@ -270,8 +281,7 @@ class _Underway:
         self._tests.close()
 
     def _streams(self) -> Iterator[Stream]:
-        """All kinds with the first test of each group, then with the second, and so on."""
-        self._suspects.update(self._made)
+        """All kinds with each test."""
         group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
         for test in self._investigation.tests:
             for kind in self._investigation.kinds:
@@ -289,5 +299,20 @@ class _Underway:
     def _opened(self, stream: Stream) -> Iterator[Experiment]:
         if stream not in self._open:
             test = self._tests[stream.test]
-            self._open[stream] = STREAMS[stream.kind](test, self._at(stream.group), self._end, self._known)
+            self._open[stream] = STREAMS[stream.kind](test, self._setting(stream.group))
         return self._open[stream]
+
+    def _setting(self, group: int) -> Setting:
+        return Setting(
+            self._at(group),
+            self._end,
+            self._known,
+            self._tests,
+            self._suspects.spectrum(group),
+            self._suspects.read,
+            alone=len(self._investigation.kinds) == 1,
+        )
+
+    def _passing(self) -> list[str]:
+        spectrum = self._suspects.spectrum(0)
+        return [test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if not failed]

@@ -14,6 +14,9 @@ from suspectra.experiments.repeated_test import RepeatedTest
 CAN_FORK = hasattr(os, "fork")
 """Whether runs are children of a process that waits."""
 
+MAX_TESTS = 500
+"""Tests that a machine keeps, failing ones first: their names have to fit into an environment variable."""
+
 _Made = TypeVar("_Made")
 
 
@@ -33,7 +36,7 @@ class FailingTest(NamedTuple):
 
 
 class RepeatedTests:
-    """Failing tests by name, each with a machine for its module. They start when they are first asked for.
+    """Tests by name, each with a machine for its module. They start when they are first asked for.
 
     Parameters
     ----------
@@ -41,8 +44,12 @@ class RepeatedTests:
         What runs pytest: program and arguments, without tests.
     workspace : Path
         Where it runs.
-    tests : sequence of FailingTest
-        All that may be asked for.
+    failing : sequence of FailingTest
+        Those that fail unaltered.
+    kinds : sequence of str
+        The kinds of experiments.
+    passing : sequence of str
+        The names of those that pass unaltered.
 
     Attributes
     ----------
@@ -50,10 +57,20 @@ class RepeatedTests:
         What is different from a run by pytest itself.
     """
 
-    def __init__(self, command: Sequence[str], workspace: Path, tests: Sequence[FailingTest]):
+    def __init__(
+        self,
+        command: Sequence[str],
+        workspace: Path,
+        failing: Sequence[FailingTest],
+        kinds: Sequence[str] = (),
+        passing: Sequence[str] = (),
+    ):
         self.notices: list[Problem] = []
-        self._command, self._workspace = command, workspace
-        self._file_of = {test.name: test.file for test in tests}
+        self._command, self._workspace, self._kinds = command, workspace, kinds
+        self._file_of = {test.name: test.file for test in failing}
+        self._failing = frozenset(self._file_of)
+        for name in passing:
+            self._file_of.setdefault(name, name.partition("::")[0])
         self._machines: dict[str, Machine | FreshRuns] = {}
         self._tests: dict[str, RepeatedTest] = {}
         self._refused: dict[str, EvidenceError] = {}  # by test or module
@@ -78,7 +95,22 @@ class RepeatedTests:
         """
         file = self._file_of[name]
         machine = self._once(self._machines, file, lambda: self._machine(file))
-        return self._once(self._tests, name, lambda: RepeatedTest(name, machine))
+        return self._once(self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing))
+
+    def runs(self, name: str) -> bool:
+        """Whether the machine of a test has started, so that running the test costs little.
+
+        Parameters
+        ----------
+        name : str
+            Its node id.
+
+        Returns
+        -------
+        bool
+            False for tests that are not known, too.
+        """
+        return self._file_of.get(name) in self._machines
 
     def _once(self, known: dict[str, _Made], name: str, make: Callable[[], _Made]) -> _Made:
         if name in self._refused:
@@ -94,7 +126,10 @@ class RepeatedTests:
     def _machine(self, file: str) -> Machine | FreshRuns:
         if CAN_FORK:
             tests = [name for name, module in self._file_of.items() if module == file]
-            machine: Machine | FreshRuns = Machine(self._command, self._workspace, file, tests)
+            tests.sort(key=lambda name: name not in self._failing)  # stable
+            machine: Machine | FreshRuns = Machine(
+                self._command, self._workspace, file, tests[:MAX_TESTS], tuple(self._kinds)
+            )
         else:
             machine = FreshRuns(self._command, self._workspace, file)
         self.notices += machine.notices

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment
 from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import switches
+from suspectra.spectrum import Spectrum
 
 At = Callable[[str, int], float]
 """How suspicious the statement in a file at a line is; 0 where no experiment is to be made."""
@@ -18,47 +20,50 @@ At = Callable[[str, int], float]
 _CHUNK = 25  # alterations, after which the others are put in order anew
 
 
-class StreamMaker(Protocol):
-    """Makes the experiments of one kind with a test."""
+@dataclass(frozen=True)
+class Setting:
+    """What streams of the tests of a failure group need to know.
 
-    def __call__(
-        self, test: RepeatedTest, at: At, end: float, known: Collection[tuple[object, ...]]
-    ) -> Iterator[Experiment]:
-        """Make them until the time is up.
+    Parameters
+    ----------
+    at : callable
+        How suspicious statements are; asked again and again, as that changes with what is found.
+    end : float
+        When to stop, as ``time.monotonic`` has it.
+    known : collection
+        The keys of experiments that need not be made again.
+    tests : RepeatedTests
+        All tests, for streams that run passing ones too.
+    spectrum : Spectrum
+        What each test executes.
+    read : callable
+        Gives the bytes of a source, None for one that can't be read.
+    alone : bool
+        Whether there are no streams of other kinds: alterations are tried in the order that is published.
+    """
 
-        Parameters
-        ----------
-        test : RepeatedTest
-            A failing test.
-        at : callable
-            How suspicious statements are; asked again and again, as that changes with what is found.
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : collection
-            The keys of experiments that need not be made again.
-
-        Yields
-        ------
-        Experiment
-            As each is made.
-        """
+    at: At
+    end: float
+    known: Collection[tuple[object, ...]]
+    tests: RepeatedTests
+    spectrum: Spectrum
+    read: Callable[[str], bytes | None]
+    alone: bool = False
 
 
-def switch_stream(
-    test: RepeatedTest, at: At, end: float, known: Collection[tuple[object, ...]]
-) -> Iterator[Experiment]:
+StreamMaker = Callable[[RepeatedTest, Setting], Iterator[Experiment]]
+"""Makes the experiments of one kind with a failing test until the time is up."""
+
+
+def switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """Switch the decisions of a failing test.
 
     Parameters
     ----------
     test : RepeatedTest
         The test.
-    at : callable
-        How suspicious statements are.
-    end : float
-        When to stop, as ``time.monotonic`` has it.
-    known : collection
-        The keys of experiments that need not be made again.
+    setting : Setting
+        What else there is to know.
 
     Yields
     ------
@@ -73,7 +78,31 @@ def switch_stream(
     if not len(test.trace.decisions):
         cause = f"{test.test} makes no decision in code that may be a suspect"
         raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
-    yield from test.experiments(by_suspicion(switches(test.trace), test.test, at), end, known)
+    order = in_given_order if setting.alone else by_suspicion
+    yield from test.experiments(order(switches(test.trace), test.test, setting.at), setting.end, setting.known)
+
+
+def in_given_order(alterations: Iterable[Alteration], test: str, at: At) -> Iterator[Alteration]:
+    """Keep the order of alterations.
+
+    Parameters
+    ----------
+    alterations : iterable of Alteration
+        Those of a test.
+    test : str
+        Its name.
+    at : callable
+        How suspicious statements are. Alterations where nothing is suspicious are left out.
+
+    Yields
+    ------
+    Alteration
+        Each once.
+    """
+    for alteration in alterations:
+        experiment = alteration.experiment(test)
+        if at(experiment.file, experiment.line) > 0:
+            yield alteration
 
 
 def by_suspicion(alterations: Iterable[Alteration], test: str, at: At) -> Iterator[Alteration]:
