@@ -76,7 +76,7 @@ class Measured:
         if recorded.returncode not in (0, 1):
             raise RuntimeError(f"recording ended with {recorded.returncode}: {recorded.stderr[-500:]}")
         evidence = find_source(workspace, edges=True).read()
-        self.failing = sum(test.verdict.failing for test in evidence.tests)
+        self.failing = {test.name for test in evidence.tests if test.verdict.failing}
         self.tests = len(evidence.tests)
 
     def _suspectra(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -127,7 +127,7 @@ class Measured:
             "repairs": sorted(
                 f"{one['file']}:{one['line']} {one['kind']} {one['instance']} {one['action']} {one['test']}"
                 for one in experiments
-                if one["outcome"] == "passed"
+                if one["outcome"] == "passed" and one["test"] in self.failing
             ),
             "seconds": round(took, 2),
             "complete": found["complete"],
@@ -176,7 +176,7 @@ def measure(subject: Subject, techniques: Sequence[str], seconds: float, python:
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"{subject.name}: {error}", flush=True)
             return
-        counts = {"kind": subject.kind, "tests": measured.tests, "failing": measured.failing}
+        counts = {"kind": subject.kind, "tests": measured.tests, "failing": len(measured.failing)}
         for name in missing:
             observing = name in OBSERVING
             found = measured.ranks(name) if observing else measured.with_new_experiments(name, seconds)
