@@ -32,7 +32,7 @@ from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
 
 MOST = {2: 12, 3: 6, 5: 3}  # of each program, by the number of faults
-MOST_FAILING = 200
+MAX_FAILING = 200
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def compositions(subjects: Iterable[Subject], count: int, seed: int) -> Iterator
     for subject in subjects:
         elements = subject.spectrum.elements
         paths = tuple(elements.files[file] for file in elements.file.tolist())
-        if subject.spectrum.edges is not None and subject.spectrum.counts.failed <= MOST_FAILING:
+        if subject.spectrum.edges is not None and subject.spectrum.counts.failed <= MAX_FAILING:
             alike[paths, elements.line.tobytes()].append(subject)
     chance = np.random.default_rng(seed)
     for versions in alike.values():

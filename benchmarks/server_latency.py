@@ -33,7 +33,7 @@ from rank_speed import make_project, record
 from suspectra_recorder.log.frames import Frame, FrameKind, frame, frames, split_json, with_json
 
 START_TARGET, CHANGE_TARGET = 1.5, 0.050  # seconds
-PATIENCE = 120
+TIMEOUT_S = 120
 CAPABILITIES = {
     "textDocument": {"publishDiagnostics": {"relatedInformation": True}},
     "experimental": {"suspectra": {"status": True}},
@@ -79,7 +79,7 @@ class Client:
         """When a message came, how many diagnostics before it, and when the last of them."""
         published, last = 0, 0.0
         while True:
-            stamp, message = self.inbox.get(timeout=PATIENCE)
+            stamp, message = self.inbox.get(timeout=TIMEOUT_S)
             if message.get("method") == "textDocument/publishDiagnostics":
                 published, last = published + 1, stamp
             if wanted(message):
@@ -99,7 +99,7 @@ class Client:
         self.send("shutdown", None, 2)
         self.until(lambda message: message.get("id") == 2)
         self.send("exit", None)
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT_S)
 
     def _listen(self) -> None:
         stream = self.process.stdout

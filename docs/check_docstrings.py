@@ -127,12 +127,12 @@ def main() -> int:
     if "--counts" in sys.argv:
         print(json.dumps(counts(names), indent=1))
         return 0
-    lines = [f"{_place(name)}: {name.full_name}: {text}" for name in names for text in problems(name)]
+    lines = [f"{_location(name)}: {name.full_name}: {text}" for name in names for text in problems(name)]
     print("\n".join(lines) or f"{len(names)} public names, all documented")
     return bool(lines)
 
 
-def _place(name: PublicName) -> str:
+def _location(name: PublicName) -> str:
     return f"{name.path.relative_to(ROOT)}:{name.node.lineno}"
 
 

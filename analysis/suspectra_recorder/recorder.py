@@ -463,8 +463,8 @@ def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring
     """The hooks of an early start if they fit, else new ones."""
     if early is None:
         return Hooks(scope, counting=counting, monitoring=monitoring)
-    before = early.hooks.import_hook
-    if before.counting == counting and (before.monitor is not None) == monitoring:
+    previous = early.hooks.import_hook
+    if previous.counting == counting and (previous.monitor is not None) == monitoring:
         return early.hand_over(scope)
     early.close()
     return Hooks(scope, counting=counting, monitoring=monitoring)

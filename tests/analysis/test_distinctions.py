@@ -79,7 +79,7 @@ def test_executions_are_those_of_the_matrix(spectrum, data):
 def test_ties_and_their_steps_hold_what_they_say(spectrum, name):
     report, hits = make_technique(name).localize(spectrum), matrix(spectrum)
     suspects = np.flatnonzero(spectrum.candidates & (spectrum.counts.ef > 0))
-    ties = {element: tuple(Tie.of(report, element).members.tolist()) for element in suspects.tolist()}
+    ties = {element: tuple(Tie.from_report(report, element).members.tolist()) for element in suspects.tolist()}
     assert sorted({member for members in ties.values() for member in members}) == suspects.tolist()
     for element, members in ties.items():
         assert element in members
@@ -108,8 +108,9 @@ def test_the_first_tie_is_the_first_of_several(spectrum, name):
     report = make_technique(name).localize(spectrum)
     tie = Tie.first(report)
     suspects = [s.element for s in report.suspects() if s.ef]
-    several = [Tie.of(report, element) for element in suspects if len(Tie.of(report, element).members) > 1]
-    expected = several[0] if several else Tie.of(report, suspects[0])
+    ties = (Tie.from_report(report, element) for element in suspects)
+    several = [tie for tie in ties if len(tie.members) > 1]
+    expected = several[0] if several else Tie.from_report(report, suspects[0])
     assert tie.members.tolist() == expected.members.tolist()
     ranks = [report.suspect_of(member) for member in tie.members.tolist()]
     assert tie.rank_best == min(rank.rank_best for rank in ranks)
@@ -315,10 +316,10 @@ def test_questions_about_what_is_no_suspect_are_refused():
     report = make_technique("ochiai").localize(spectrum)
     for element in (1, 2):
         with pytest.raises(ValueError, match="not a suspect"):
-            Tie.of(report, element)
+            Tie.from_report(report, element)
     with pytest.raises(ValueError, match="not a candidate"):
         Comparison.from_report(report, 1)
-    assert FunctionFlows(spectrum, None).of(0) is None
+    assert FunctionFlows(spectrum, None).for_element(0) is None
 
 
 # ---------------------------------------------------------------------------------------------------- the ledger

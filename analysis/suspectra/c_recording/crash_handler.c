@@ -37,10 +37,10 @@ extern void __gcov_dump(void);
 #include <sys/stat.h>
 #endif
 
-#define MOST_DUMPS 64
-#define MOST_CALLS 128
+#define MAX_DUMPS 64
+#define MAX_CALLS 128
 
-static void (*dumps[MOST_DUMPS])(void); /* each program and shared library has a copy of libgcov of its own */
+static void (*dumps[MAX_DUMPS])(void); /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
 
@@ -87,8 +87,8 @@ static void write_calls(const ucontext_t *context) {
     if (descriptor < 0)
         return;
     put_address(descriptor, interrupted_at(context));
-    void *calls[MOST_CALLS];
-    int count = backtrace(calls, MOST_CALLS);
+    void *calls[MAX_CALLS];
+    int count = backtrace(calls, MAX_CALLS);
     for (int i = 0; i < count; i++)
         put_address(descriptor, (uintptr_t)calls[i]);
     put(descriptor, "\n", 1);
@@ -187,7 +187,7 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
         char *file = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (file != MAP_FAILED) {
             ElfW(Addr) address = address_in(file, status.st_size, "__gcov_exit");
-            if (address && found < MOST_DUMPS)
+            if (address && found < MAX_DUMPS)
                 *(void **)&dumps[found++] = (void *)(object->dlpi_addr + address);
             munmap(file, status.st_size);
         }

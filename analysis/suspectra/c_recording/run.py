@@ -144,10 +144,10 @@ def record_c(
         preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
-        places = Places(
+        files = WorkspaceFiles(
             SourcePaths(workspace, pairs, test_patterns), [*suite.build, *(os.fspath(folder) for folder in build)]
         )
-        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop, places)
+        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop, files)
         results, problems = session.run(cases, jobs, progress)
         if not stop.cancelled and select is None:
             recorder.end([case.name for case in suite.cases])
@@ -184,9 +184,9 @@ class _Session:
         preload: str | None,
         timeout: float,
         stop: Token,
-        places: Places,
+        files: WorkspaceFiles,
     ):
-        self.places, self.crash_calls = places, CrashCalls()
+        self.files, self.crash_calls = files, CrashCalls()
         self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
         self.preload, self.timeout, self.stop = preload, timeout, stop
         self._lock = threading.Lock()
@@ -266,7 +266,7 @@ class _Session:
             texts += failure_texts(report)
         kind = "timeout" if ended.stopped is Stopped.TIMEOUT else signal_name(ended.signal) if ended.signal else ""
         failure = c_failure("\n".join(texts), calls, kind)
-        stack = failure.stack(lambda path: self.places.resolve(path, case.folder)) if failure is not None else None
+        stack = failure.stack(lambda path: self.files.resolve(path, case.folder)) if failure is not None else None
         if stack is None or not stack.frames:
             problems += unknown
             return None
@@ -324,7 +324,7 @@ class _Session:
             )
 
 
-class Places:
+class WorkspaceFiles:
     """Maps the files that compilers and test frameworks name to the workspace.
 
     Parameters

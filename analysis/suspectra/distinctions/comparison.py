@@ -163,7 +163,7 @@ class Comparison:
         """The tie that the statement shares with others; None where it has its score alone."""
         if not self.report.spectrum.counts.ef[self.element]:
             return None
-        tie = Tie.of(self.report, self.element)
+        tie = Tie.from_report(self.report, self.element)
         return tie if len(tie.members) > 1 else None
 
     @property
@@ -245,13 +245,13 @@ def _smallest(executions: Executions, tests: Ints) -> tuple[int, ...]:
 
 def _turn(report: RankedReport, program: Program | None, element: int) -> tuple[int, int | None] | None:
     """The nearest statement before an element that a failing test executes, and the way that none goes from there."""
-    flow, ef = FunctionFlows(report.spectrum, program).of(element), report.spectrum.counts.ef
+    flow, ef = FunctionFlows(report.spectrum, program).for_element(element), report.spectrum.counts.ef
     if flow is None:
         return None
     for way in flow.before(element):
-        held = flow.elements[way.source]
-        if held and ef[held[-1]]:
-            return held[-1], way.line
+        own = flow.elements[way.source]
+        if own and ef[own[-1]]:
+            return own[-1], way.line
     return None
 
 

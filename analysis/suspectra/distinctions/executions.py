@@ -189,7 +189,7 @@ class Executions:
 
 
 def _count(rows: Sequence[Row], columns: Ints, width: int) -> Ints:
-    """How many of some ascending columns each row holds."""
+    """How many of some ascending columns are in each row."""
     if not len(columns):
         return np.zeros(len(rows), np.int64)
     gaps = np.flatnonzero(np.diff(columns) > 1)
@@ -200,6 +200,6 @@ def _count(rows: Sequence[Row], columns: Ints, width: int) -> Ints:
         places = places.reshape(len(rows), -1, 2)
         counts: Ints = (places[:, :, 1] - places[:, :, 0]).sum(axis=1)
         return counts
-    held = np.zeros(width, bool)
-    held[columns] = True
-    return np.array([np.count_nonzero(held[row]) for row in checked(rows)], np.int64)
+    wanted = np.zeros(width, bool)
+    wanted[columns] = True
+    return np.array([np.count_nonzero(wanted[row]) for row in checked(rows)], np.int64)

@@ -133,7 +133,7 @@ class FunctionFlows:
 
     Examples
     --------
-    >>> FunctionFlows(Spectrum.from_matrix([[1]], failed=[True]), None).of(0) is None
+    >>> FunctionFlows(Spectrum.from_matrix([[1]], failed=[True]), None).for_element(0) is None
     True
     """
 
@@ -143,8 +143,8 @@ class FunctionFlows:
         self._source_of = SourcesAsRun.for_program(program)
         self._known: list[tuple[frozenset[int], FunctionFlow]] = []
 
-    def of(self, element: int) -> FunctionFlow | None:
-        """The flow of the function that holds an element.
+    def for_element(self, element: int) -> FunctionFlow | None:
+        """The flow of the function that an element is in.
 
         Parameters
         ----------

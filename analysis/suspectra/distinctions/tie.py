@@ -71,10 +71,10 @@ class Tie:
         size = np.bincount(number)
         several = np.flatnonzero(size > 1)
         wanted = int(several[0]) if len(several) else int(number.min())
-        return cls.of(report, int(suspected[np.argmax(number == wanted)]))
+        return cls.from_report(report, int(suspected[np.argmax(number == wanted)]))
 
     @classmethod
-    def of(cls, report: RankedReport, element: int) -> Tie:
+    def from_report(cls, report: RankedReport, element: int) -> Tie:
         """The tie that a suspect is in, which may be of one.
 
         Parameters
@@ -130,7 +130,7 @@ class TieAdvice:
     >>> from suspectra import make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 1, 0], [1, 0, 1]], failed=[True, False, False])
     >>> report = make_technique("ochiai").localize(spectrum)
-    >>> advice = TieAdvice.for_tie(Tie.of(report, 1))
+    >>> advice = TieAdvice.for_tie(Tie.from_report(report, 1))
     >>> advice.best.sentence(spectrum)
     't2 passes and executes the same as the failing t1: compare the values in these two tests.'
     """
@@ -188,7 +188,7 @@ def _missing_outcomes(tie: Tie, program: Program | None) -> list[MissingOutcome]
     counts = spectrum.edge_hit_counts
     flows, found = FunctionFlows(spectrum, program), []
     for element in _one_of_each_function(tie):
-        flow = flows.of(element)
+        flow = flows.for_element(element)
         if flow is None:
             continue
         own = [e for held in flow.elements for e in held if e in members]
@@ -198,9 +198,9 @@ def _missing_outcomes(tie: Tie, program: Program | None) -> list[MissingOutcome]
             if decision not in members or taken or not way.recorded:
                 continue
             certain = flow.certain(way) & members
-            if told := gain(len(certain), len(members)):
+            if bits := gain(len(certain), len(members)):
                 avoided = tuple(sorted({e for e in own if e not in certain}))
-                found.append(MissingOutcome(decision, way.line, len(certain), avoided, told))
+                found.append(MissingOutcome(decision, way.line, len(certain), avoided, bits))
     return sorted(set(found), key=lambda step: (-(step.gain or 0.0), step.element, step.line or 0))
 
 
@@ -323,4 +323,4 @@ def advise(report: RankedReport, program: Program | None = None, element: int | 
     >>> advise(make_technique("ochiai").localize(spectrum)).tie.members.tolist()
     [1]
     """
-    return TieAdvice.for_tie(Tie.first(report) if element is None else Tie.of(report, element), program)
+    return TieAdvice.for_tie(Tie.first(report) if element is None else Tie.from_report(report, element), program)

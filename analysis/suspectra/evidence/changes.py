@@ -10,7 +10,7 @@ import numpy as np
 from suspectra.arrays import Bools
 from suspectra.evidence.evidence import Evidence
 
-_MOST = 8  # lines or names in one sentence
+_MAX_LISTED = 8  # lines or names in one sentence
 
 
 class ChangedLines(NamedTuple):
@@ -106,5 +106,5 @@ def besides(evidence: Evidence) -> tuple[str, ...]:
 
 def _listed(names: Iterable[str], between: str = ", ") -> str:
     names = list(names)
-    more = f"{between}and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return between.join(names[:_MOST]) + more
+    more = f"{between}and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return between.join(names[:_MAX_LISTED]) + more

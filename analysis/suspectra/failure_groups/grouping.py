@@ -195,7 +195,7 @@ class _Merging:
         self._size = np.array([np.count_nonzero(covered[cluster]) for cluster in clusters], np.int64)
         self._fewest = coverage.fewest(self._shared)
         self._look((self._shared != 0).argmax(axis=1).max(initial=0) + 1)
-        self._price = self._of(self._size, self._fewest)
+        self._price = self._cost(self._size, self._fewest)
         self._apart = np.zeros((len(clusters), len(clusters)), bool)
         if apart.any():
             of_test = np.zeros(len(apart), np.int64)
@@ -204,7 +204,7 @@ class _Merging:
             one, other = (of_test[side] for side in np.nonzero(apart & covered & covered[:, None]))
             self._apart[one, other] = True
 
-    def _of(self, failing: Ints, passing: Ints) -> Floats:
+    def _cost(self, failing: Ints, passing: Ints) -> Floats:
         """The cost of groups."""
         prices: Floats = self._log[failing + passing + 1] - self._log[failing] - self._log[passing]
         return prices
@@ -258,7 +258,7 @@ class _Merging:
         """
         words, size = self._shared.shape[1], self._size[low] + self._size[high]
         own = self._price[low] + self._price[high]
-        prices = self._of(size, np.full(len(low), self.coverage.passing[-1]))
+        prices = self._cost(size, np.full(len(low), self.coverage.passing[-1]))
         open_, start, width = np.arange(len(low)), 0, _WORDS
         while len(open_) and start < words:
             check()
@@ -267,9 +267,9 @@ class _Merging:
             shared = self._shared[low[open_], start:end] & self._shared[high[open_], start:end]
             met = shared.any(axis=1)
             found = open_[met]
-            prices[found] = self._of(size[found], self.coverage.fewest(shared[met], start))
+            prices[found] = self._cost(size[found], self.coverage.fewest(shared[met], start))
             open_ = open_[~met]
-            least = self._of(size[open_], np.full(len(open_), self.coverage.least(end)))
+            least = self._cost(size[open_], np.full(len(open_), self.coverage.least(end)))
             apart = (least - own[open_] >= nats) & (least - own[open_] >= share * least)
             prices[open_[apart]] = least[apart]
             open_, start, width = open_[~apart], end, 2 * width
@@ -282,7 +282,7 @@ class _Merging:
         self._shared[i] &= self._shared[j]
         self._size[i] += self._size[j]
         self._fewest[i] = self.coverage.fewest(self._shared[i : i + 1])[0]
-        self._price[i] = self._of(self._size[i], self._fewest[i])
+        self._price[i] = self._cost(self._size[i], self._fewest[i])
         self._apart[i] |= self._apart[j]
         self._apart[:, i] |= self._apart[:, j]
 

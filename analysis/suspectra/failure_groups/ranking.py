@@ -147,7 +147,7 @@ class GroupedRanking:
     fixed: tuple[str, ...] = ()
     titles: Mapping[int, str] = field(default_factory=dict)
 
-    def of_test(self, name: str) -> RankedGroup | None:
+    def for_test(self, name: str) -> RankedGroup | None:
         """The group of a failing test.
 
         Parameters

@@ -84,11 +84,11 @@ def write_comparison_json(comparison: Comparison, advice: TieAdvice | None, out:
     own = report.suspect_of(comparison.element)
     turn = comparison.turn
     found = {
-        **_place(spectrum, comparison.element),
+        **_location(spectrum, comparison.element),
         "standing": comparison.standing.value,
         "rank_best": own.rank_best,
         "rank_worst": own.rank_worst,
-        "compared_with": _place(spectrum, comparison.rival) if comparison.rival >= 0 else None,
+        "compared_with": _location(spectrum, comparison.rival) if comparison.rival >= 0 else None,
         "reason": comparison.reason,
         "sentences": comparison.sentences,
         "passing": comparison.passing,
@@ -99,7 +99,7 @@ def write_comparison_json(comparison: Comparison, advice: TieAdvice | None, out:
         ],
         "failing_apart": comparison.failing_apart,
         "failing_witnesses": [spectrum.tests[test] for test in comparison.failing_witnesses],
-        "turn": None if turn is None else {**_place(spectrum, turn[0]), "not_to": turn[1]},
+        "turn": None if turn is None else {**_location(spectrum, turn[0]), "not_to": turn[1]},
         "tie": None if advice is None else tie_as_dict(advice),
     }
     out.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
@@ -142,7 +142,7 @@ def tie_as_dict(advice: TieAdvice) -> dict[str, object]:
     """
     tie, spectrum = advice.tie, advice.tie.report.spectrum
     return {
-        "members": [_place(spectrum, member) for member in tie.members.tolist()],
+        "members": [_location(spectrum, member) for member in tie.members.tolist()],
         "rank_best": tie.rank_best,
         "rank_worst": tie.rank_worst,
         "bits": tie.bits,
@@ -216,8 +216,8 @@ def sentences(advice: TieAdvice) -> list[str]:
         names = " and ".join(spectrum.tests[test] for test in advice.partial)
         found.append(f"Tests tell some of them apart, though their scores are equal: compare {names}.")
     for step in advice.steps:
-        told = in_bits(step, tie.bits)
-        found.append(step.sentence(spectrum) + (f" That gains {told}." if told else ""))
+        gain = in_bits(step, tie.bits)
+        found.append(step.sentence(spectrum) + (f" That gains {gain}." if gain else ""))
     if not advice.steps:
         what = "them" if len(tie.members) > 1 else "it"
         found.append(f"No test passes that executes {'any of ' if what == 'them' else ''}{what}: add one that is near.")
@@ -245,7 +245,7 @@ def _write_sentence(sentence: str, out: TextIO) -> None:
     out.write("\n".join(lines) + "\n")
 
 
-def _place(spectrum: Spectrum, element: int) -> dict[str, object]:
+def _location(spectrum: Spectrum, element: int) -> dict[str, object]:
     location = spectrum.elements.location(element)
     return {
         "file": location.file,

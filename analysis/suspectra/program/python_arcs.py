@@ -24,7 +24,7 @@ from suspectra.spectrum import Counts, Derived, DerivedRows, Edges, Elements, In
 
 _EXIT = -1  # in place of an element: the arc leaves the scope
 _Implied = tuple[Ints, ...]  # of each arc the lines and the statements at its ends, and its function
-_LONGEST = 1_000  # longest chain of lines with one next line each
+_MAX_CHAIN = 1_000  # length of a chain of lines with one next line each
 _MAX_ONWARDS = 30_000_000  # entries of the matrix
 
 
@@ -212,7 +212,7 @@ class Completion:
         leaving = leaving[:, implied].tocsr()
         step = (into[implied] @ leaving).tocsr()
         term = whole = ((into[: self._recorded] - out[: self._recorded]) @ leaving).tocsr()
-        for _ in checked(range(_LONGEST)):
+        for _ in checked(range(_MAX_CHAIN)):
             term = (term @ step).tocsr()
             if not term.nnz:
                 return whole

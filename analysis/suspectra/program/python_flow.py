@@ -83,14 +83,14 @@ class PythonFlow:
                     warnings.simplefilter("ignore")
                     text = importlib.util.decode_source(data)
                     tree = parse(text)
-                return cls._of(tree, WordLines.from_source(text), first_line(tree, text, data))
+                return cls._from_tree(tree, WordLines.from_source(text), first_line(tree, text, data))
         except SyntaxError:
             raise
         except (ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
             raise SyntaxError(str(error) or type(error).__name__) from None
 
     @classmethod
-    def _of(cls, tree: ast.Module, words: WordLines, first: FirstLine) -> PythonFlow:
+    def _from_tree(cls, tree: ast.Module, words: WordLines, first: FirstLine) -> PythonFlow:
         builders: list[ScopeFlow] = []
         undecided: list[tuple[int, str]] = []
         pending: list[ast.Module | Definition] = [tree]

@@ -75,7 +75,7 @@ class Counts:
         all_failed = int(np.count_nonzero(failed))
         return cls(ef, ep, all_failed, len(failed) - all_failed)
 
-    def of_columns(self, columns: Ints) -> Counts:
+    def for_columns(self, columns: Ints) -> Counts:
         """The counts of some columns.
 
         Parameters
@@ -91,7 +91,7 @@ class Counts:
         Examples
         --------
         >>> counts = Counts(np.array([2, 1, 0]), np.array([5, 0, 3]), failed=2, passed=5)
-        >>> counts.of_columns(np.array([2, 0])).ep.tolist()
+        >>> counts.for_columns(np.array([2, 0])).ep.tolist()
         [3, 5]
         """
         return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)

@@ -92,7 +92,7 @@ class Pairs:
         [1, 2, 0]
         """
         columns = columns[self.of[columns] >= 0]
-        of_column, ef, ep = distinct_pairs(counts.of_columns(columns))
+        of_column, ef, ep = distinct_pairs(counts.for_columns(columns))
         keys = pair_key(ef, ep)
         index = np.searchsorted(self.key, keys)
         new = np.append(self.key, -1)[index] != keys

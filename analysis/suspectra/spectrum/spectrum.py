@@ -405,44 +405,47 @@ class Spectrum:
         after.follow(self)
         return after
 
-    def follow(self, before: Spectrum) -> None:
+    def follow(self, previous: Spectrum) -> None:
         """Reuse the counts of a spectrum with the same columns; only added and removed rows are counted.
 
         A row that is the same object in both counts as unchanged. Counts that this spectrum has already are kept.
 
         Parameters
         ----------
-        before : Spectrum
+        previous : Spectrum
             The state before a change.
 
         Examples
         --------
-        >>> before = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> counts = before.counts
-        >>> after = Spectrum(("t1",), before.failed[:1], before.elements, before.rows[:1], before.candidates)
-        >>> after.follow(before)
+        >>> previous = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> counts = previous.counts
+        >>> after = Spectrum(("t1",), previous.failed[:1], previous.elements, previous.rows[:1], previous.candidates)
+        >>> after.follow(previous)
         >>> after.counts.ep.tolist(), after.counts.ef is counts.ef
         ([0, 0, 0], True)
         """
-        if "counts" in before.__dict__ and "counts" not in self.__dict__:
-            then, now = before._row_index, self._row_index
-            removed, added = not_in(then, now, before.rows, before.failed), not_in(now, then, self.rows, self.failed)
-            self.__dict__["counts"] = counts = before.counts.updated(removed, added)
-            if "pairs" in before.__dict__ and not before.pairs.is_sparse:
-                changed = changed_columns(before.counts, counts, removed + added)
-                self.__dict__["pairs"] = before.pairs.updated(counts, changed)
+        if "counts" in previous.__dict__ and "counts" not in self.__dict__:
+            then, now = previous._row_index, self._row_index
+            removed, added = (
+                not_in(then, now, previous.rows, previous.failed),
+                not_in(now, then, self.rows, self.failed),
+            )
+            self.__dict__["counts"] = counts = previous.counts.updated(removed, added)
+            if "pairs" in previous.__dict__ and not previous.pairs.is_sparse:
+                changed = changed_columns(previous.counts, counts, removed + added)
+                self.__dict__["pairs"] = previous.pairs.updated(counts, changed)
         if (
-            "edge_hit_counts" in before.__dict__
+            "edge_hit_counts" in previous.__dict__
             and "edge_hit_counts" not in self.__dict__
             and self.edge_rows is not None
         ):
-            then, now = before._edge_row_index, self._edge_row_index
-            self.__dict__["edge_hit_counts"] = before.edge_hit_counts.updated(
-                not_in(then, now, before.edge_rows or (), before.failed),
+            then, now = previous._edge_row_index, self._edge_row_index
+            self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(
+                not_in(then, now, previous.edge_rows or (), previous.failed),
                 not_in(now, then, self.edge_rows, self.failed),
             )
 
-    def follow_files(self, before: Spectrum) -> None:
+    def follow_files(self, previous: Spectrum) -> None:
         """Reuse the counts of a spectrum of which some files have changed.
 
         Columns of unchanged files are counted again only for added and removed tests, columns of changed files for all
@@ -450,27 +453,30 @@ class Spectrum:
 
         Parameters
         ----------
-        before : Spectrum
+        previous : Spectrum
             The state before a change.
         """
-        if not (self.runs and before.runs):
+        if not (self.runs and previous.runs):
             return
-        old, new = same_files(before.elements.versions, self.elements.versions)
-        then, now = before._run_index, self._run_index
+        old, new = same_files(previous.elements.versions, self.elements.versions)
+        then, now = previous._run_index, self._run_index
         if len(then.keys() ^ now.keys()) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
             return
-        if "counts" in before.__dict__:
-            moved = MovedFiles.between(before.elements.file_start, self.elements.file_start, old, new)
-            removed, added = not_in(then, now, before.rows, before.failed), not_in(now, then, self.rows, self.failed)
-            self.__dict__["counts"] = moved.counts(before.counts, removed, added, self.rows, self.failed)
-        if "edge_hit_counts" not in before.__dict__:
+        if "counts" in previous.__dict__:
+            moved = MovedFiles.between(previous.elements.file_start, self.elements.file_start, old, new)
+            removed, added = (
+                not_in(then, now, previous.rows, previous.failed),
+                not_in(now, then, self.rows, self.failed),
+            )
+            self.__dict__["counts"] = moved.counts(previous.counts, removed, added, self.rows, self.failed)
+        if "edge_hit_counts" not in previous.__dict__:
             return
-        old_edges, new_edges = before._edges_by_file(), self._edges_by_file()
+        old_edges, new_edges = previous._edges_by_file(), self._edges_by_file()
         if old_edges is not None and new_edges is not None:
             (old_starts, old_rows), (new_starts, new_rows) = old_edges, new_edges
             moved = MovedFiles.between(old_starts, new_starts, old, new)
-            removed, added = not_in(then, now, old_rows, before.failed), not_in(now, then, new_rows, self.failed)
-            counts = moved.counts(before.edge_hit_counts, removed, added, new_rows, self.failed)
+            removed, added = not_in(then, now, old_rows, previous.failed), not_in(now, then, new_rows, self.failed)
+            counts = moved.counts(previous.edge_hit_counts, removed, added, new_rows, self.failed)
             self.__dict__["edge_hit_counts"] = counts
 
     @cached_property

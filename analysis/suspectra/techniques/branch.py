@@ -91,7 +91,7 @@ class Branch(Staged):
         column = flow.edge[part.edges]
         known = np.flatnonzero(column >= 0)
         score = np.full(len(column), np.nan)
-        score[known] = make_formula("ochiai").score(counts.of_columns(column[known]))
+        score[known] = make_formula("ochiai").score(counts.for_columns(column[known]))
         best = np.full(len(part.blocks), np.nan)
         for ends in (part.source, part.target):
             np.fmax.at(best, ends[known], score[known])

@@ -117,10 +117,10 @@ class CBI(Staged):
         last = previous_details(self, previous, CBIDetails)
         predicates = Predicates.from_flow(flow, spectrum, last.predicates if last else None)
         true, evaluated = (
-            spectrum.edge_hit_counts.of_columns(predicates.column),
+            spectrum.edge_hit_counts.for_columns(predicates.column),
             predicates.evaluations.counts(spectrum),
         )
-        truth = self.judge(_runs(true), _runs(evaluated.of_columns(predicates.sites)))
+        truth = self.judge(_runs(true), _runs(evaluated.for_columns(predicates.sites)))
         importance = self.importance(truth, spectrum.counts.failed)
         importance[~(truth.bound > 0)] = np.nan
         return predicates.rank(

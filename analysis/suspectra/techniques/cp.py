@@ -209,7 +209,7 @@ class CP(Staged):
         reuse = Reuse(flow, counts, previous)
         part = flow.part(reuse.graphs)
         blocks, column = len(part.blocks), flow.edge[part.edges]
-        delta = np.where(column >= 0, edge_suspiciousness(counts.of_columns(column)), np.nan)
+        delta = np.where(column >= 0, edge_suspiciousness(counts.for_columns(column)), np.nan)
         check()
         used = np.flatnonzero(~np.isnan(delta))
         touched = np.zeros(blocks, bool)

@@ -240,7 +240,7 @@ class _Lattice:
         edges: list[int] = self._edge_at[self._first_at[block] : self._first_at[block + 1]].tolist()
         return edges
 
-    def _of(self, edge: int) -> tuple[int, int]:
+    def _tests_of(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge, as bits."""
         if edge not in self._fails:
             self._fails[edge], self._passes[edge] = self._tests.count(edge)
@@ -250,7 +250,7 @@ class _Lattice:
         """The failed and the passed tests that execute a block, as bits."""
         fails = passes = 0
         for k in self._at(block):
-            failing, passing = self._of(k)
+            failing, passing = self._tests_of(k)
             fails |= failing
             passes |= passing
         return fails, passes
@@ -267,7 +267,7 @@ class _Lattice:
             children: list[int] = []
             scores: list[float] = []
             for k in sorted(frontier):
-                failing, passing = self._of(k)
+                failing, passing = self._tests_of(k)
                 ef, ep = (fails & failing).bit_count(), (passes & passing).bit_count()
                 if ef < self._min_fails:
                     continue
@@ -338,23 +338,23 @@ class _TestsByEdge:
 
     def __init__(self, spectrum: Spectrum, columns: Ints):
         self._columns = columns
-        distinct, self._place = np.unique(columns, return_inverse=True)
+        distinct, self._column = np.unique(columns, return_inverse=True)
         edges, _ = spectrum.require_edges()
-        place = np.full(len(edges), -1, np.int32)
-        place[distinct] = np.arange(len(distinct), dtype=np.int32)
+        column = np.full(len(edges), -1, np.int32)
+        column[distinct] = np.arange(len(distinct), dtype=np.int32)
         # eight tests in one row of bytes, since the edges of one test are close together
         failed = int(np.count_nonzero(spectrum.failed))
         sizes = [-(-tests // 8) for tests in (failed, len(spectrum.failed) - failed)]
         self._bits = [np.zeros((size, len(distinct)), np.uint8) for size in sizes]
         number = {True: 0, False: 0}
-        tests = spectrum.edges_among(place >= 0, range(len(spectrum.tests)))
+        tests = spectrum.edges_among(column >= 0, range(len(spectrum.tests)))
         for row, bad in zip(tests, spectrum.failed.tolist(), strict=True):
-            self._bits[not bad][number[bad] // 8, place[row]] |= np.uint8(1 << number[bad] % 8)
+            self._bits[not bad][number[bad] // 8, column[row]] |= np.uint8(1 << number[bad] % 8)
             number[bad] += 1
 
     def count(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge, as bits of integers."""
-        failed, passed = (int.from_bytes(bits[:, self._place[edge]].tobytes(), "little") for bits in self._bits)
+        failed, passed = (int.from_bytes(bits[:, self._column[edge]].tobytes(), "little") for bits in self._bits)
         return failed, passed
 
     def count_groups(self, edges: Ints, first: Ints) -> tuple[Ints, Ints]:
@@ -369,7 +369,7 @@ class _TestsByEdge:
         """
         groups = np.flatnonzero(np.diff(first))
         found = np.zeros((2, len(first) - 1), np.int64)
-        at = self._place[edges]
+        at = self._column[edges]
         for counts, bits in zip(found, self._bits, strict=True):
             for row in checked(bits):
                 if len(groups):

@@ -205,7 +205,7 @@ def last_passes(records: Iterable[Ended], live: Mapping[str, int]) -> dict[str, 
     dict of str to int
         By name. Passes in other than the last `MAX_PASSED_RUNS` runs that have any are left out.
     """
-    return {record.name: record.time for record in of_newest_runs(passes_before(records, live))}
+    return {record.name: record.time for record in from_newest_runs(passes_before(records, live))}
 
 
 def passes_before(records: Iterable[Ended], live: Mapping[str, int]) -> list[Ended]:
@@ -233,7 +233,7 @@ def passes_before(records: Iterable[Ended], live: Mapping[str, int]) -> list[End
     return [record for record in last.values() if record.time != live[record.name]]
 
 
-def of_newest_runs(records: Iterable[Ended]) -> list[Ended]:
+def from_newest_runs(records: Iterable[Ended]) -> list[Ended]:
     """Those of the last `MAX_PASSED_RUNS` runs.
 
     Parameters

@@ -183,11 +183,11 @@ class Folder:
 
     def configure(self, settings: Settings) -> None:
         """Use new settings, and rank again if they affect the ranking."""
-        before, self.settings = self.settings, settings
-        if (before.technique, before.clone_failed) != (settings.technique, settings.clone_failed):
+        previous, self.settings = self.settings, settings
+        if (previous.technique, previous.clone_failed) != (settings.technique, settings.clone_failed):
             self.chosen = None
         affecting = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
-        if any(getattr(before, name) != getattr(settings, name) for name in affecting):
+        if any(getattr(previous, name) != getattr(settings, name) for name in affecting):
             self._drop_rankings()
             self.rank()
         elif not self.removed:
@@ -196,9 +196,9 @@ class Folder:
             self._changed(self)
 
     def choose(self, technique: str, clone_failed: bool | None) -> None:
-        """Rank with another technique until the settings change. With None for clones, these are as before."""
-        before = self.chosen[1] if self.chosen else self.settings.clone_failed
-        self.chosen = (technique, before if clone_failed is None else clone_failed)
+        """Rank with another technique until the settings change. With None for clones, these stay as they are."""
+        previous = self.chosen[1] if self.chosen else self.settings.clone_failed
+        self.chosen = (technique, previous if clone_failed is None else clone_failed)
         self._drop_rankings()
         self.rank()
 
@@ -391,9 +391,9 @@ class Folder:
         """Make a new snapshot, and call `changed` if it differs."""
         if self.removed:
             return
-        before = self.snapshot
-        ranking = ranking or before.ranking
-        if self._marks.update(ranking, self.texts) and ranking is before.ranking:
+        previous = self.snapshot
+        ranking = ranking or previous.ranking
+        if self._marks.update(ranking, self.texts) and ranking is previous.ranking:
             self.navigation.renew(after=0)
         placements = self._placements(ranking)
         navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
@@ -401,11 +401,11 @@ class Folder:
             ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
         )
-        steps = self._next_steps.of(ranking)
+        steps = self._next_steps.for_ranking(ranking)
         after = Snapshot(
             ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors, steps
         )
-        if after.differs_from(before):
+        if after.differs_from(previous):
             self.snapshot = after
             self._changed(self)
 

@@ -39,7 +39,7 @@ class NextSteps:
         self._wanted = ranking
         self._jobs.submit(self._key, lambda token: next_steps(ranking), lambda steps: self._take(ranking, steps))
 
-    def of(self, ranking: Ranking) -> Mapping[int, str]:
+    def for_ranking(self, ranking: Ranking) -> Mapping[int, str]:
         """For each suspect in one of the first ties the best step, in one sentence, as far as these are known."""
         return self._known[1] if self._known is not None and self._known[0] is ranking else {}
 

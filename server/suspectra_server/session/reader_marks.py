@@ -92,10 +92,10 @@ class ReaderMarks:
                 self._put(path, marks)
             if fingerprint.digest == marks.fingerprint.digest:
                 shown.append((path, marks))
-        before = self.examined, self.innocent
+        previous = self.examined, self.innocent
         self.examined = frozenset((path, line) for path, marks in shown for line in marks.examined)
         self.innocent = frozenset((path, line) for path, marks in shown for line in marks.innocent)
-        return before != (self.examined, self.innocent)
+        return previous != (self.examined, self.innocent)
 
     def _marks_in(self, file: MeasuredFile, texts: Texts) -> FileMarks:
         fingerprint = _fingerprint(file, texts)

@@ -132,7 +132,7 @@ class _Knowledge:
 
 
 class NavigationModels:
-    """Makes navigation models, each with what can be taken over from the one before.
+    """Makes navigation models, each with what can be taken over from the previous one.
 
     Parameters
     ----------
@@ -190,10 +190,10 @@ class NavigationModels:
         evidence, spectrum = self._with_edges(ranking.evidence, ranking.over_all.spectrum)
         token.check()
         program = evidence.program
-        before = self._knowledge
-        flow = DynamicFlow.from_spectrum(spectrum, program.graphs, before.flow if before else None)
+        previous = self._knowledge
+        flow = DynamicFlow.from_spectrum(spectrum, program.graphs, previous.flow if previous else None)
         token.check()
-        calls = Calls.from_program(spectrum, program, _checking(token), before.calls if before else None)
+        calls = Calls.from_program(spectrum, program, _checking(token), previous.calls if previous else None)
         self._knowledge = _Knowledge(ranking.evidence, flow, calls)
         return self._knowledge
 

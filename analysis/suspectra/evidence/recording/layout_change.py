@@ -126,7 +126,7 @@ class _Shift:
         if self._stays or not len(row):
             return row
         if len(self._by) > _FEW:
-            moved = self._place[row]
+            moved = self._position[row]
             return row if np.array_equal(moved, row) else moved
         cuts = [*row.searchsorted(self._from).tolist(), len(row)]
         moved = row
@@ -138,13 +138,13 @@ class _Shift:
 
     def staying(self, row: Row) -> tuple[Row, Bools]:
         """Return the columns of unchanged sources in a row, at their new positions, and which columns these are."""
-        place = self._place[row]
-        stays = place >= 0
-        return place[stays], stays
+        position = self._position[row]
+        stays = position >= 0
+        return position[stays], stays
 
     @cached_property
-    def _place(self) -> Row:
+    def _position(self) -> Row:
         old, new, size = self._spans
-        place = np.full(self._columns, -1, np.int32)
-        place[ranges(old, old + size)] = ranges(new, new + size)
-        return place
+        position = np.full(self._columns, -1, np.int32)
+        position[ranges(old, old + size)] = ranges(new, new + size)
+        return position

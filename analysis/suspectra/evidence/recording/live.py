@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import Record, Section
-from suspectra_recorder.log.history import current, newest, of_newest_runs, passes_before
+from suspectra_recorder.log.history import current, from_newest_runs, newest, passes_before
 
 
 class LiveRecords:
@@ -37,7 +37,7 @@ class LiveRecords:
     @property
     def passes(self) -> dict[str, Record]:
         """The last pass of each test that does not pass now, as far as a recording keeps them."""
-        kept = of_newest_runs(record.ended for record in self._passes.values())
+        kept = from_newest_runs(record.ended for record in self._passes.values())
         return {ended.name: self._passes[ended.name] for ended in kept}
 
     def update(self, logs: Iterable[Log]) -> None:
