@@ -58,6 +58,7 @@ def own_surroundings(tmp_path_factory):
         compileall.compile_dir(package, quiet=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("states")))
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in unwanted))
         yield

@@ -15,6 +15,14 @@ class Progress(TypedDict):
     total: int
 
 
+class Investigation(TypedDict):
+    """How far altered runs are."""
+
+    runs: int
+    test: str
+    share: float
+
+
 class Status(TypedDict):
     """The params of `suspectra/status`."""
 
@@ -27,6 +35,7 @@ class Status(TypedDict):
     passed: int
     collectionErrors: int
     progress: Progress | None
+    investigation: Investigation | None
 
 
 class Figures(TypedDict):
@@ -69,6 +78,7 @@ class Suspect(Figures):
     file: str
     function: str
     reason: str
+    findings: list[str]
     failingTests: list[str]
     group: int | None
     examined: bool

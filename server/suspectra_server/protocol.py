@@ -320,6 +320,47 @@ COMMANDS = (
         icon="stop-circle",
         enablement="suspectra.state == runningTests",
     ),
+    Command(
+        "investigate",
+        "Find Out What Would Make It Pass",
+        (
+            Field("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Field(
+                "tests?",
+                "string[]",
+                "Failing tests, by their names in `suspectra/testResults`; by default those of the current failure"
+                " group.",
+            ),
+        ),
+        "boolean",
+        "Run failing tests again and again, each time with one thing altered: a condition that comes out the other way,"
+        " another value, another operator. What makes a test pass is shown on its line as soon as it is found. The"
+        " progress bar can cancel it, which keeps what was found; at the end the outcome comes as `window/showMessage`."
+        " Before the first time in a workspace the user is asked (`window/showMessageRequest`), since altered runs"
+        " execute tests with wrong values and skipped checks. True once it has started, false if the user declines."
+        " Refused in a workspace that the client does not trust, and while tests run.",
+        icon="lightbulb-sparkle",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "testSuspect",
+        "Test This Suspect",
+        (_URI, _LINE),
+        "boolean",
+        "The same, but only the statement on this line is altered, with the failing tests that execute it.",
+        icon="beaker-stop",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "cancelInvestigation",
+        "Cancel Altered Runs",
+        (),
+        "boolean",
+        "Stop what `suspectra.server.investigate` or `suspectra.server.testSuspect` started; what was found is kept."
+        " True if there was something to stop.",
+        icon="stop-circle",
+        enablement="suspectra.investigating",
+    ),
 )
 
 COMMAND_IDS = {command.name: command.id for command in COMMANDS}
@@ -390,6 +431,12 @@ SUSPECT = (
         "string",
         "Why it ranks before the next ones, in one sentence; empty where the counts of tests say it.",
     ),
+    Field(
+        "findings",
+        "string[]",
+        "What alterations of it make failing tests pass, a sentence each, most tests first; for those of the log in"
+        " `.suspectra/experiments` that were made with these sources.",
+    ),
     Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),
     Field("changed", "number", "How many of these failing tests passed before it changed, as far as that is known."),
@@ -417,6 +464,12 @@ STATUS_PARAMS = (
         "progress",
         "{done: number, failed: number, total: number} | null",
         "While tests run: how many ended and how many of these failed; `total` is 0 while it is not known.",
+    ),
+    Field(
+        "investigation",
+        "{runs: number, test: string, share: number} | null",
+        "While `suspectra.server.investigate` runs tests: how many altered runs there were, which test is run, and how"
+        " much of the time is gone, from 0 to 1.",
     ),
 )
 

@@ -32,6 +32,8 @@ from suspectra_server.features import (
 from suspectra_server.messages import Status
 from suspectra_server.protocol import STATUS
 from suspectra_server.session.configuration import Configuration
+from suspectra_server.session.consent import Consent
+from suspectra_server.session.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import LONG_NICE, Jobs
@@ -81,6 +83,8 @@ class SuspectraServer(LanguageServer):
         Where rankings are made.
     long_jobs : Jobs
         Where models are made, and better rankings that replace quick ones.
+    experiment_jobs : Jobs
+        Where failing tests are run again with something altered, which takes longer than anything else.
     """
 
     protocol: wire.Protocol
@@ -97,6 +101,7 @@ class SuspectraServer(LanguageServer):
         loop = asyncio.get_running_loop()
         self.jobs = Jobs(loop)
         self.long_jobs = Jobs(loop, "suspectra-long", LONG_NICE)
+        self.experiment_jobs = Jobs(loop, "suspectra-experiments", LONG_NICE)
         self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)
         self.folders = Folders()
@@ -104,6 +109,8 @@ class SuspectraServer(LanguageServer):
         self.trail = Trail()
         self.published = diagnostics.Published(self)
         self.test_run = TestRun(self, self.trust, self.files, self.keep_running)
+        self.consent = Consent()
+        self.experiment_run = ExperimentRun(self, self.trust, self.experiment_jobs, self.keep_running)
         self.notices = Notices(self, self.test_run, self.keep_running)
         self._configuration: Configuration | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -181,6 +188,7 @@ class SuspectraServer(LanguageServer):
         self.watcher.stop()
         self.jobs.stop()
         self.long_jobs.stop()
+        self.experiment_jobs.stop()
 
     def stop(self) -> None:
         """Stop everything."""
@@ -271,6 +279,7 @@ class SuspectraServer(LanguageServer):
         if folder := self.folders.get(uri):
             self.folders.remove(uri)
             self.test_run.leave_out(folder)
+            self.experiment_run.leave_out(folder)
             self.published.withdraw(folder)
             self.notices.forget(folder)
 
@@ -308,6 +317,7 @@ class SuspectraServer(LanguageServer):
         self.notices.report_problems(folder)
         self.notices.report_fixed(folder)
         self.test_run.ranked(folder)
+        self.experiment_run.ranked(folder)
         navigation = folder.snapshot.navigation
         if navigation is not None and navigation.problem and folder.settings.order == "steps":
             self.notices.notify(str(navigation.problem), lsp.MessageType.Warning, folder.settings)
@@ -325,7 +335,7 @@ class SuspectraServer(LanguageServer):
 
     def status(self) -> Status:
         """What is going on, over all folders."""
-        return status_of(self.folders, self.test_run)
+        return status_of(self.folders, self.test_run, self.experiment_run)
 
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Say something to a user who asked for it."""

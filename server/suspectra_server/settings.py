@@ -55,6 +55,7 @@ class Settings:
     test_interpreter: str = ""
     affected_only: bool = False
     c_tests: tuple[str, ...] = ()
+    investigation_seconds: int = 20
     code_lens: bool = True
     inlay_hints: bool = False
     diagnostics: bool = True
@@ -299,6 +300,16 @@ SETTINGS = (
         scope="resource",
         names="program",
         example=("--ctest", "build"),
+    ),
+    Setting(
+        Option(
+            "investigation_seconds",
+            Settings.investigation_seconds,
+            "How many seconds *Find Out What Would Make It Pass* may run failing tests again, all of them together.",
+            minimum=1,
+            maximum=3600,
+        ),
+        scope="resource",
     ),
     Setting(Option("code_lens", Settings.code_lens, "Show rank and score above the most suspicious functions.")),
     Setting(Option("inlay_hints", Settings.inlay_hints, "Show the rank at the end of each suspicious line.")),

@@ -33,6 +33,9 @@ RECORDING_POLL_S = 0.5
 RUN_LOG_S = 0.25
 """The interval at which the output of a test run is shown: short enough to look alive, long enough to cost nothing."""
 
+PROGRESS_S = 0.1
+"""The interval at which the progress of experiments is shown: there may be hundreds of them in a second."""
+
 # timeouts
 
 CONFIGURATION_TIMEOUT_S = 1.0

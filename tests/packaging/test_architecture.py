@@ -217,6 +217,7 @@ def test_programs_are_started_in_one_place(path):
 @pytest.mark.parametrize("path", sources(SERVER), ids=relative)
 def test_the_server_has_programs_run_in_one_place(path):
     runs = {"suspectra.processes.runner.run", "suspectra.recording.launch", "suspectra.c_recording"}
+    runs |= {"suspectra.experiments.investigation.Investigation", "suspectra.experiments.machine"}
     assert not runs & set(imports(path)) or path.name == "processes.py"
 
 

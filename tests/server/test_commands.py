@@ -7,7 +7,7 @@ import venv
 
 import pytest
 
-from suspectra_server.session import test_run
+from suspectra_server.session import processes
 
 INVALID_PARAMS, REQUEST_FAILED = -32602, -32803
 
@@ -297,9 +297,9 @@ def test_a_long_message_keeps_its_cure(client, shop, tmp_path):
 
 
 def test_the_programs_of_the_servers_own_environment_do_not_stand_before_the_users(monkeypatch):
-    assert test_run.environment()["PATH"].startswith(os.path.dirname(sys.executable))
-    monkeypatch.setattr(test_run, "find_spec", lambda name: None)
-    assert test_run.environment()["PATH"] == os.environ["PATH"]
+    assert processes.environment()["PATH"].startswith(os.path.dirname(sys.executable))
+    monkeypatch.setattr(processes, "find_spec", lambda name: None)
+    assert processes.environment()["PATH"] == os.environ["PATH"]
 
 
 def test_localize_looks_again(client, shop):

@@ -247,6 +247,7 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
         "markExamined",
         "markInnocent",
         "nextSuspect",
+        "testSuspect",
         "selectTechnique",
     ]
     assert offered[0]["diagnostics"][0]["source"] == "suspectra"

@@ -225,7 +225,7 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
-        // test runs are the only work with progress: they get a notification with a cancel button
+        // runs of tests are the only work with progress: each gets a notification with a cancel button
         handleWorkDoneProgress: (token, params) => this.runs.handle(token, params),
         workspace: {
           configuration: async (params, token, next) => {

@@ -7,6 +7,7 @@ import type { Server } from './client';
 import type { Card } from './failureCards';
 import { groupOf, mergeGroups, selectGroup, splitGroup } from './groupPicker';
 import { GROUPINGS } from './grouping';
+import { targetOf } from './investigation';
 import { jump } from './jumpPicker';
 import { t } from './l10n';
 import type { Model } from './model';
@@ -15,6 +16,7 @@ import { type Learned, methods, serverCommands, type Suspect } from './protocol'
 import type { StatusItem } from './status';
 import { suspectOf, type SuspectsView } from './suspectsView';
 import { selectTechnique } from './techniquePicker';
+import type { Testing } from './testing';
 import { learnedText } from './messages';
 
 interface Parts {
@@ -23,13 +25,14 @@ interface Parts {
   view: SuspectsView;
   status: StatusItem;
   chains: Chains;
+  testing: Testing;
 }
 
 type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, model, view, status, chains } = parts;
+  const { server, model, view, status, chains, testing } = parts;
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
@@ -52,6 +55,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     localize: () => server.command(serverCommands.localize),
     runTests: () => runTests(server),
     cancelTests: () => server.command(serverCommands.cancelTests),
+    investigate: (_, argument) =>
+      server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
+    testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
+    cancelInvestigation: () => server.command(serverCommands.cancelInvestigation),
     nextSuspect: step(serverCommands.nextSuspect, cursor),
     previousSuspect: step(serverCommands.previousSuspect, cursor),
     firstSuspect: step(serverCommands.firstSuspect),

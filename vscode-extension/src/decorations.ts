@@ -1,4 +1,4 @@
-/** Suspicious lines in the editor: a tint, a mark in the gutter and a heat map in the overview ruler. */
+/** Suspicious lines in the editor: a tint, a gutter mark, a heat map in the overview ruler, and what was found. */
 
 import * as vscode from 'vscode';
 
@@ -10,6 +10,10 @@ export class Decorations implements vscode.Disposable {
   private readonly types = new Map<Heat, vscode.TextEditorDecorationType>(
     HEATS.map((heat) => [heat, vscode.window.createTextEditorDecorationType(look(heat))]),
   );
+  private readonly found = vscode.window.createTextEditorDecorationType({
+    after: { color: new vscode.ThemeColor('editorLightBulb.foreground'), margin: '0 0 0 2em', fontStyle: 'italic' },
+    rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+  });
   private readonly listeners: vscode.Disposable;
 
   constructor(private readonly model: Model) {
@@ -29,7 +33,7 @@ export class Decorations implements vscode.Disposable {
 
   dispose(): void {
     this.listeners.dispose();
-    for (const type of this.types.values()) {
+    for (const type of [...this.types.values(), this.found]) {
       type.dispose();
     }
   }
@@ -48,6 +52,13 @@ export class Decorations implements vscode.Disposable {
         hot.map(({ line, endLine }) => new vscode.Range(line - 1, 0, endLine - 1, 0)),
       );
     }
+    editor.setDecorations(
+      this.found,
+      shown.flatMap(({ line, findings: [sentence] }) => {
+        const text = sentence && line <= editor.document.lineCount && editor.document.lineAt(line - 1);
+        return text ? [{ range: text.range, renderOptions: { after: { contentText: sentence } } }] : [];
+      }),
+    );
   }
 }
 

@@ -33,6 +33,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new StatusItem(model);
   const view = new SuspectsView(model, context.workspaceState);
   const chains = new Chains(started, model);
+  const testing = new Testing(started, model);
   const restart = () => void started.restart();
 
   context.subscriptions.push(
@@ -44,8 +45,8 @@ export function activate(context: vscode.ExtensionContext): void {
     new Explanations(started, model),
     new Answers(started),
     new Decorations(model),
-    new Testing(started, model),
-    registerCommands({ server: started, model, view, status, chains }),
+    testing,
+    registerCommands({ server: started, model, view, status, chains, testing }),
     started.onDidExecute((done) => {
       const target = destination(done);
       if (target) {

@@ -12,6 +12,8 @@ export interface Group {
   key: string;
   label: string;
   description: string;
+  /** The name of the test, if the group is one of its suspects. */
+  test?: string;
   suspects: Suspect[];
 }
 
@@ -34,11 +36,11 @@ export function emptiness(report: Suspects | undefined, shown: number, examined:
 export function grouped(suspects: readonly Suspect[], grouping: Exclude<Grouping, 'none'>): Group[] {
   const groups = new Map<string, Group>();
   for (const suspect of suspects) {
-    for (const { key, label, description } of groupsOf(suspect, grouping)) {
-      let group = groups.get(key);
+    for (const one of groupsOf(suspect, grouping)) {
+      let group = groups.get(one.key);
       if (!group) {
-        group = { key, label, description, suspects: [] };
-        groups.set(key, group);
+        group = { ...one, suspects: [] };
+        groups.set(one.key, group);
       }
       group.suspects.push(suspect);
     }
@@ -62,6 +64,7 @@ function groupsOf(suspect: Suspect, grouping: Exclude<Grouping, 'none'>): Omit<G
     case 'test':
       return suspect.failingTests.map((test) => ({
         key: [suspect.folder, test].filter(Boolean).join(' '),
+        test,
         label: test.replace(/^.*?::/, ''),
         description: [suspect.folder, ...(test.includes('::') ? [test.replace(/::.*$/, '')] : [])]
           .filter(Boolean)

@@ -2,7 +2,7 @@
 
 import { bar, type Heat } from './heat';
 import { t } from './l10n';
-import type { Jump, Learned, Move, CodeLocation, Progress, Status, Suspect, Suspects } from './protocol';
+import type { Investigation, Jump, Learned, Move, CodeLocation, Progress, Status, Suspect, Suspects } from './protocol';
 
 /** The server's states, and those that the extension adds while no server runs. */
 export type Condition =
@@ -49,7 +49,13 @@ export function statusText(condition: Condition): StatusText {
     case 'error':
       return status('warning', 'Suspectra', condition.message, true);
     case 'ready':
-      return status('search', countText(condition.suspects), runText(condition));
+      return condition.investigation
+        ? status(
+            'loading~spin',
+            alteredText(condition.investigation),
+            condition.investigation.test || runText(condition),
+          )
+        : status('search', countText(condition.suspects), runText(condition));
     case 'stale':
       return status(
         'history',
@@ -67,6 +73,17 @@ export function progressText(progress: Progress | null): string {
   const { done, total, failed } = progress;
   const counted = total ? t('{0} of {1} tests', done, total) : done === 1 ? t('1 test') : t('{0} tests', done);
   return failed ? t('{0}, {1} failed', counted, failed) : counted;
+}
+
+function alteredText({ runs }: Investigation): string {
+  return runs === 1 ? t('1 altered run') : t('{0} altered runs', runs);
+}
+
+/** How many suspects were found to make failing tests pass. */
+export function foundText(found: number): string {
+  return found === 1
+    ? t('Altering 1 line makes failing tests pass')
+    : t('Altering any of {0} lines makes failing tests pass', found);
 }
 
 function countText(suspects: number): string {
@@ -132,12 +149,12 @@ export function rowTitle(suspect: Suspect): string {
   return suspect.examined ? struckThrough(title) : title;
 }
 
-/** The second text of a row: location, score, whether it changed, and reason. */
+/** The second text of a row: location, score, whether it changed, and what experiments found or else the reason. */
 export function rowDetail(suspect: Suspect): string {
   const line = suspectLocation(suspect).replace(/.*\//, '');
   const location = suspect.folder ? `${suspect.folder} · ${line}` : line;
   const states = [...(suspect.innocent ? [t('innocent')] : []), ...(suspect.changed ? [t('changed')] : [])];
-  return [location, scoreText(suspect.score), ...states, reasonText(suspect)].join(' · ');
+  return [location, scoreText(suspect.score), ...states, suspect.findings[0] ?? reasonText(suspect)].join(' · ');
 }
 
 /** The reason for the score, in a few words. */
@@ -166,6 +183,7 @@ export function suspectLabel(suspect: Suspect): string {
     suspectLocation(suspect).replace(/:(\d.*)$/, `, ${t('line')} $1`),
     t('score {0}', scoreText(suspect.score)),
     suspicion[suspect.band],
+    ...suspect.findings.slice(0, 1),
     ...(suspect.changed ? [t('changed')] : []),
     ...(suspect.innocent ? [t('innocent')] : suspect.examined ? [t('examined')] : []),
   ].join(', ');
@@ -178,7 +196,8 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
   return [
     `**${t('Rank {0}', rankText(suspect))}** · ${technique} ${scoreText(suspect.score)} ${bar(heat)}`,
     `\`${suspectName(suspect)}\`, ${suspectLocation(suspect)}`,
-    ...(suspect.reason ? [plainMarkdown(suspect.reason)] : []),
+    ...suspect.findings.map(plainMarkdown),
+    ...(suspect.reason && !suspect.findings.includes(suspect.reason) ? [plainMarkdown(suspect.reason)] : []),
     ...(suspect.changed ? [changedText(suspect)] : []),
     t(
       '{0} of {1} failing and {2} of {3} passing tests execute it.',

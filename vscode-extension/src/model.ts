@@ -24,7 +24,7 @@ export class Model implements vscode.Disposable {
   /** Fires after every change of the condition or of the report. */
   readonly onDidChange = this.changed.event;
 
-  /** Fires when a test run made progress and nothing else changed. */
+  /** Fires when a run or an investigation made progress and nothing else changed. */
   readonly onDidProgress = this.progressed.event;
 
   constructor(private readonly server: Server) {
@@ -127,7 +127,11 @@ export class Model implements vscode.Disposable {
         this.changed.fire();
         break;
       default:
-        void this.fetch();
+        if (isProgress(previous, condition)) {
+          this.progressed.fire();
+        } else {
+          void this.fetch();
+        }
     }
   }
 
@@ -166,6 +170,12 @@ export class Model implements vscode.Disposable {
     const heat = heats(suspects.map((suspect) => suspect.score));
     suspects.forEach((suspect, index) => this.heat.set(suspect, heat[index] ?? 1));
   }
+}
+
+/** Whether nothing is new but the progress of an investigation. */
+function isProgress(previous: Condition, next: Condition): boolean {
+  const [before, now] = [previous, next].map((one) => ('investigation' in one ? one.investigation : null));
+  return Boolean(before && now && JSON.stringify(before) !== JSON.stringify(now) && previous.state === next.state);
 }
 
 function isBelow(folder: string, uri: string): boolean {

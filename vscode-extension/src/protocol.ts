@@ -16,6 +16,15 @@ export interface Status {
   passed: number;
   /** While tests run. */
   progress: Progress | null;
+  /** While failing tests are run again with something altered. */
+  investigation: Investigation | null;
+}
+
+/** How far an investigation is; `share` is how much of its time is gone, from 0 to 1. */
+export interface Investigation {
+  runs: number;
+  test: string;
+  share: number;
 }
 
 /** How far a run of the tests is; `total` is 0 while it is not known. */
@@ -113,6 +122,8 @@ export interface Suspect {
   score: number;
   /** Why it ranks before the next ones; empty where the counts of tests say it. */
   reason: string;
+  /** What alterations of it make failing tests pass, a sentence each. */
+  findings: string[];
   rankBest: number;
   rankAverage: number;
   rankWorst: number;
@@ -286,6 +297,9 @@ export const serverCommands = {
   resetGroups: 'suspectra.server.resetGroups',
   runTests: 'suspectra.server.runTests',
   cancelTests: 'suspectra.server.cancelTests',
+  investigate: 'suspectra.server.investigate',
+  testSuspect: 'suspectra.server.testSuspect',
+  cancelInvestigation: 'suspectra.server.cancelInvestigation',
 } as const;
 
 const STEPS: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-/** The notification of a test run: its progress, and a button that cancels it. */
+/** The notifications of runs of tests: their progress, and a button that cancels each. */
 
 import * as vscode from 'vscode';
 import type {
@@ -10,11 +10,16 @@ import type {
 
 import { t } from './l10n';
 
+interface Running {
+  report: vscode.Progress<{ message?: string; increment?: number }>;
+  end: () => void;
+  percent: number;
+}
+
 type Reported = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 
 export class RunNotification {
-  private running:
-    { report: vscode.Progress<{ message?: string; increment?: number }>; end: () => void; percent: number } | undefined;
+  private readonly running = new Map<ProgressToken, Running>();
 
   constructor(private readonly cancel: (token: ProgressToken) => unknown) {}
 
@@ -22,39 +27,45 @@ export class RunNotification {
   handle(token: ProgressToken, reported: Reported): void {
     switch (reported.kind) {
       case 'begin':
-        this.begin(token);
+        this.begin(token, reported.title);
         break;
       case 'report':
-        this.show(reported);
+        this.show(token, reported);
         break;
       case 'end':
-        this.end();
+        this.endOne(token);
     }
   }
 
-  /** The run is over, or the server is gone. */
+  /** The server is gone. */
   end(): void {
-    this.running?.end();
-    this.running = undefined;
+    [...this.running.keys()].forEach((token) => this.endOne(token));
   }
 
-  private begin(token: ProgressToken): void {
-    this.end();
+  private endOne(token: ProgressToken): void {
+    this.running.get(token)?.end();
+    this.running.delete(token);
+  }
+
+  private begin(token: ProgressToken, title: string): void {
+    this.endOne(token);
+    const shown = title.endsWith('running tests') ? t('Running the tests') : t('Trying what makes failing tests pass');
     void vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Notification, title: t('Running the tests'), cancellable: true },
+      { location: vscode.ProgressLocation.Notification, title: shown, cancellable: true },
       (report, cancellation) =>
         new Promise<void>((end) => {
-          this.running = { report, end, percent: 0 };
+          this.running.set(token, { report, end, percent: 0 });
           cancellation.onCancellationRequested(() => this.cancel(token));
         }),
     );
   }
 
-  private show({ message, percentage }: WorkDoneProgressReport): void {
-    if (this.running) {
-      const percent = percentage ?? this.running.percent;
-      this.running.report.report({ ...(message ? { message } : {}), increment: percent - this.running.percent });
-      this.running.percent = percent;
+  private show(token: ProgressToken, { message, percentage }: WorkDoneProgressReport): void {
+    const running = this.running.get(token);
+    if (running) {
+      const percent = percentage ?? running.percent;
+      running.report.report({ ...(message ? { message } : {}), increment: percent - running.percent });
+      running.percent = percent;
     }
   }
 }

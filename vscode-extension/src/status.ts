@@ -82,6 +82,11 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
           action('beaker', t('Select Technique…'), 'suspectra.selectTechnique'),
         ]
       : []),
+    ...('investigation' in condition && condition.investigation
+      ? [action('stop-circle', t('Cancel Altered Runs'), 'suspectra.cancelInvestigation')]
+      : suspects && trusted
+        ? [action('lightbulb-sparkle', t('Find Out What Would Make It Pass'), 'suspectra.investigate')]
+        : []),
     trusted
       ? action('run-all', t('Run Tests and Localize'), 'suspectra.runTests')
       : action('shield', t('Manage Workspace Trust'), 'workbench.trust.manage'),

@@ -10,7 +10,7 @@ import { t } from './l10n';
 import { picture } from './pictures';
 import type { Model } from './model';
 import type { FailureGroup, Suspect } from './protocol';
-import { reportText, rowDetail, rowTitle, suspectDetails, suspectLabel } from './messages';
+import { foundText, reportText, rowDetail, rowTitle, suspectDetails, suspectLabel } from './messages';
 
 /** Failing tests that probably share a fault. */
 export interface FailureRow {
@@ -208,6 +208,12 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.context('filtered', this.filter !== '');
     this.context('grouping', this.grouping);
     this.context('hasGroups', groups.length > 0);
+    this.context(
+      'investigating',
+      'investigation' in this.model.condition && this.model.condition.investigation !== null,
+    );
+    const found = suspects.filter(({ findings }) => findings.length).length;
+    this.view.badge = found ? { value: found, tooltip: foundText(found) } : undefined;
     this.changed.fire();
     for (const failure of groups.filter((group) => this.open.has(groupKey(group)))) {
       void this.model.load(failure);
@@ -266,7 +272,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     item.id = [parent ? groupKey(parent.failure) : '', this.grouping, group.key].join(' ');
     item.description = [group.description, rows.length].filter(Boolean).join(' · ');
     item.tooltip = group.key;
-    item.contextValue = 'group';
+    item.contextValue = group.test ? 'group.test' : 'group';
     item.iconPath = new vscode.ThemeIcon(
       { file: 'file-code', function: 'symbol-function', test: 'error', none: 'blank' }[this.grouping],
     );

@@ -58,6 +58,12 @@ export class Testing implements vscode.Disposable {
     this.listeners.dispose();
   }
 
+  /** The names of the tests in an item; undefined for all of a folder. */
+  testsOf(item: vscode.TestItem): string[] | undefined {
+    const name = this.nameOf.get(item);
+    return name ? [name] : item.parent ? [...this.itemsOf(item).keys()] : undefined;
+  }
+
   private get publishing(): boolean {
     return vscode.workspace.getConfiguration('suspectra').get<boolean>('publishCoverage', false);
   }

@@ -9,6 +9,7 @@ import { registerCommands } from '../src/commands';
 import { Model } from '../src/model';
 import { type Jump, methods, type Move, serverCommands } from '../src/protocol';
 import { StatusItem } from '../src/status';
+import { Testing } from '../src/testing';
 import { SuspectsView } from '../src/suspectsView';
 import { defined, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
@@ -27,10 +28,11 @@ beforeEach(async () => {
   const view = new SuspectsView(model, memory as unknown as vscode.Memento);
   const bar = new StatusItem(model);
   chains = [];
+  const testing = new Testing(server.server, model);
   const recorder = { show: (...args: unknown[]) => Promise.resolve(chains.push(args)) } as unknown as Chains;
   all = vscode.Disposable.from(
-    registerCommands({ server: server.server, model, view, status: bar, chains: recorder }),
-    ...[view, bar, model],
+    registerCommands({ server: server.server, model, view, status: bar, chains: recorder, testing }),
+    ...[view, bar, testing, model],
   );
   server.changed.fire(status);
   await settled();
@@ -53,6 +55,35 @@ it('are all that the manifest contributes, and no more but two of the view', () 
   expect([...workbench.registered.keys()].sort()).toEqual([...contributed, ...own].sort());
   all.dispose();
   expect(workbench.registered.size).toBe(0);
+});
+
+describe('finding out what would make tests pass', () => {
+  const given = () => server.calls.filter(([name]) => name === serverCommands.investigate).map(([, ...rest]) => rest);
+
+  it('is about the row, the test or the folder on which it was asked for', async () => {
+    const failure = { folder: 'file:///project', id: 1, title: '', heading: '', sure: true, uncovered: [] };
+    await give('investigate');
+    await give('investigate', { failure: { ...failure, tests: ['t1', 't2'], current: true }, rows: [] });
+    await give('investigate', { group: { key: 't3', label: 't3', test: 't3', suspects: [suspect] }, rows: [] });
+    await give('investigate', { suspect, parent: undefined });
+    await give('investigate', [...defined(workbench.tests).items][0]?.[1]);
+    expect(given()).toEqual([
+      [null, null],
+      ['file:///project', ['t1', 't2']],
+      ['file:///project', ['t3']],
+      ['file:///project', suspect.failingTests],
+      ['file:///project', null],
+    ]);
+  });
+
+  it('can be about a suspect alone, and can be cancelled', async () => {
+    await give('testSuspect', { suspect, parent: undefined });
+    await give('cancelInvestigation');
+    expect(server.calls).toEqual([
+      [serverCommands.testSuspect, suspect.uri, line],
+      [serverCommands.cancelInvestigation],
+    ]);
+  });
 });
 
 describe('failure groups', () => {

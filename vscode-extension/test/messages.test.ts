@@ -26,6 +26,7 @@ const status: Status = {
   failed: 3,
   passed: 45,
   progress: null,
+  investigation: null,
 };
 
 describe('statusText', () => {
@@ -140,6 +141,12 @@ describe('a suspect', () => {
   it('is a row with rank, name, place, score and reason', () => {
     expect(rowTitle(suspect)).toBe('2–4  total');
     expect(rowDetail(suspect)).toBe('cart.py:12-13 · 0.707 · 3 of 3 failing, 3 of 45 passing');
+    const findings = ['3 of 3 failing tests pass if this comes out false.'];
+    expect(rowDetail({ ...suspect, findings })).toBe(`cart.py:12-13 · 0.707 · ${findings[0] ?? ''}`);
+    expect(suspectLabel({ ...suspect, findings })).toContain(findings[0]);
+    expect(
+      suspectDetails({ ...suspect, findings, reason: findings[0] ?? '' }, 'ochiai', 3).split('3 of 3 failing tests'),
+    ).toHaveLength(2);
   });
 
   it('says that it changed, for eye and ear', () => {

@@ -45,6 +45,20 @@ it('fetches the suspects of a ranking, and says how hot each is', async () => {
   expect(changes).toBe(1);
 });
 
+it('fetches nothing when an investigation only made progress', async () => {
+  const investigation = { runs: 1, test: 'test_a', share: 0.1 };
+  server.changed.fire({ ...status, investigation });
+  await settled();
+  expect([server.calls.length, progress]).toEqual([1, 0]);
+  server.changed.fire({ ...status, investigation: { ...investigation, runs: 9 } });
+  await settled();
+  expect([server.calls.length, progress]).toEqual([1, 1]);
+  server.changed.fire({ ...status, investigation: { ...investigation, runs: 9 } }); // something was found
+  server.changed.fire(status);
+  await settled();
+  expect(server.calls.length).toBeGreaterThan(1);
+});
+
 it('finds the suspect on a line, counted from 0', async () => {
   server.changed.fire(status);
   await settled();

@@ -9,6 +9,7 @@ export const suspect: Suspect = {
   function: 'Cart.total',
   score: 0.70710678,
   reason: '',
+  findings: [],
   rankBest: 2,
   rankAverage: 3,
   rankWorst: 4,

@@ -49,6 +49,13 @@ afterEach(() => {
   model.dispose();
 });
 
+it('counts on the view the suspects that were found to make failing tests pass', async () => {
+  await show({});
+  expect(tree.badge).toBeUndefined();
+  await show({ suspects: [{ ...suspect, findings: ['3 of 3 failing tests pass if this comes out false.'] }, other] });
+  expect(tree.badge).toEqual({ value: 1, tooltip: 'Altering 1 line makes failing tests pass' });
+});
+
 /** The rows as a person sees them, those below others in a list of their own. */
 function rows(parent?: Parameters<SuspectsView['getChildren']>[0]): unknown[] {
   return view.getChildren(parent).map((row) => {

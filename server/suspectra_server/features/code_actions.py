@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
+from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated, tests_at
 from suspectra_server.features.wording import rank_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
@@ -27,8 +28,11 @@ def register(session: Session) -> None:
             for mark in folder.current().by_file.get(path, ())
             if not mark.examined and mark.first <= params.range.end.line and params.range.start.line <= mark.last
         ]
+        can_run = session.trust.granted and can_be_investigated(folder)
         if not marks:
             line = params.range.start.line
+            if tests := tests_at(folder, path, line) if can_run else []:
+                return _actions(session, params, [(WOULD_PASS, "investigate", [folder.uri, tests])])
             asked = params.context.trigger_kind is not lsp.CodeActionTriggerKind.Automatic  # no light on every line
             there = asked and folder.current().marks and folder.current().element_at(path, line) is not None
             return _actions(session, params, [("Why not this line?", "whyNot", [uri, line])]) if there else []
@@ -43,6 +47,7 @@ def register(session: Session) -> None:
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),
             ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
             ("Go to the next suspect", "nextSuspect", [cursor]),
+            *([("Test this suspect", "testSuspect", [uri, mark.first])] if can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         return _actions(session, params, wanted)

@@ -6,6 +6,7 @@ from lsprotocol import types as lsp
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import chance
+from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated, tests_in_text
 from suspectra_server.features.wording import rank_words, score_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.folder import Folder
@@ -25,7 +26,7 @@ def register(session: Session) -> None:
             return []
         folder, path = found
         snapshot = folder.current()
-        lenses = []
+        lenses = _tests(session, folder, path)
         for line, marks in _functions(snapshot, path):
             commands = [_explain(_title(snapshot, marks), params.text_document.uri, marks[0])]
             if command := _next(folder, snapshot, params.text_document.uri, marks):
@@ -33,6 +34,19 @@ def register(session: Session) -> None:
             where = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
             lenses += [lsp.CodeLens(where, command) for command in commands]
         return lenses
+
+
+def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
+    """Above each failing test that can be run again, the command that finds out what would make it pass."""
+    if not session.trust.granted or not can_be_investigated(folder):
+        return []
+    return [
+        lsp.CodeLens(
+            lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)),
+            lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
+        )
+        for line, names in tests_in_text(folder, path).items()
+    ]
 
 
 def refresh(session: Session) -> None:
@@ -85,4 +99,5 @@ def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
     ranking = snapshot.ranking
     group = f" · {ranking.group.heading}" if ranking.group else ""
     score = f"{ranking.technique.info.title} {score_words(best.score)}"
-    return f"Suspect {rank_words(best)} · {score}{badge}{more}{group}"
+    found = "".join(f" · {plain(sentence)}" for sentence in ranking.findings.get(best.element, ())[:1])
+    return f"Suspect {rank_words(best)} · {score}{found}{badge}{more}{group}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.cancellation import Token
 from suspectra.errors import UsageError
@@ -25,9 +25,10 @@ from suspectra_server.features.arguments import (
     parse_tests,
 )
 from suspectra_server.features.distinctions import Answer, tell_apart, why_not
+from suspectra_server.features.experiment_commands import ExperimentCommands
 from suspectra_server.features.finding import Finder, Found, stop_at
-from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.locations import current_location, to_protocol
+from suspectra_server.features.refusals import RequestFailed
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.session.session import Session
@@ -48,13 +49,7 @@ Offer = tuple["Move", Statement, messages.CodeLocation]  # a move, and where it 
 MAX_CHOICES = 5  # in one question: some clients make each a button
 
 
-class RequestFailed(JsonRpcException):
-    """A request that was understood and can't be done (LSP's RequestFailed)."""
-
-    CODE = -32803
-
-
-class Commands(GroupCommands):
+class Commands(ExperimentCommands):
     """One method for each command."""
 
     def __init__(self, session: Session):
@@ -262,6 +257,7 @@ class Commands(GroupCommands):
         folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
         if not folders:
             raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
+        self._session.experiment_run.cancel()  # they would be about a run that is over
         await self._session.test_run.start(folders, chosen)
         return True
 

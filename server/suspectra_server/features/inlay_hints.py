@@ -22,7 +22,13 @@ def register(session: Session) -> None:
         return [
             lsp.InlayHint(
                 first_line_of(mark, snapshot.placements[path].now, session.units).end,
-                f"suspect {rank_words(mark.suspect)} · {score_words(mark.suspect.score)}",
+                " · ".join(
+                    [
+                        f"suspect {rank_words(mark.suspect)}",
+                        score_words(mark.suspect.score),
+                        *snapshot.ranking.findings.get(mark.suspect.element, ())[:1],
+                    ]
+                ),
                 tooltip=headline(snapshot.ranking, mark.suspect),
                 padding_left=True,
             )

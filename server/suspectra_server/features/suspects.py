@@ -143,6 +143,7 @@ def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -
         "function": plain(suspect.function),
         **figures(mark),
         "reason": plain(snapshot.ranking.reason(suspect), MAX_TEXT),
+        "findings": list(snapshot.ranking.findings.get(suspect.element, ())),
         "failingTests": list(suspect.failing_tests),
         "group": group.number if group else None,
         "examined": mark.examined,

@@ -7,7 +7,7 @@ from suspectra_server.messages import Figures
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Region, Snapshot
-from suspectra_server.text import code, markdown, number, plain
+from suspectra_server.text import MAX_TEXT, code, markdown, number, plain
 
 MAX_TESTS = 10
 
@@ -49,13 +49,19 @@ def figures(mark: Mark) -> Figures:
     }
 
 
+def sentences_about(ranking: Ranking, suspect: Suspect) -> list[str]:
+    """Why a suspect has its rank, most important first: what experiments found comes before everything else."""
+    found = ranking.findings.get(suspect.element, ())
+    return list(dict.fromkeys([*found, *(plain(one, MAX_TEXT) for one in ranking.explain(suspect).sentences)]))
+
+
 def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score, the first reason, and the failure group where there are several."""
     explanation = ranking.explain(suspect)
     cut = [f"and {ranking.tied_beyond} more of the same rank, not marked"] if ranking.is_cut(suspect) else []
     group = [ranking.group.heading] if ranking.group else []
     badge = [suspect.badge] if suspect.badge else []
-    return " · ".join([explanation.headline, *badge, *explanation.sentences[:1], *cut, *group])
+    return " · ".join([explanation.headline, *badge, *sentences_about(ranking, suspect)[:1], *cut, *group])
 
 
 def behaviour(ranking: Ranking, region: Region) -> str:
@@ -76,7 +82,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect has its rank, in Markdown."""
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
-    sentences = "\n\n".join(markdown(sentence) for sentence in explanation.sentences)
+    sentences = "\n\n".join(markdown(sentence) for sentence in sentences_about(ranking, suspect))
     parts = [f"**{markdown(explanation.headline)}**", markdown(_of_group(ranking)), sentences]
     if explanation.formula:
         info = ranking.technique.info
@@ -95,7 +101,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     lines = [
         explanation.headline,
         _of_group(ranking),
-        *explanation.sentences,
+        *sentences_about(ranking, suspect),
         explanation.formula,
         explanation.substituted,
     ]

@@ -150,7 +150,8 @@ class Folder:
         self._evidence.cancel_waiting()
         self.navigation.pause()
         settings = with_technique(self.settings, self.chosen)
-        wanted = Wanted(settings, self._candidates(), self._texts_wanted())
+        by_default = self.chosen is None and settings.technique == Settings.technique
+        wanted = Wanted(settings, self._candidates(), self._texts_wanted(), by_default)
         self._jobs.submit(
             ("rank", self.uri),
             lambda token: self._ranker.rank(wanted, token),

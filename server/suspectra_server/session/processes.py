@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 
 from suspectra.cancellation import Token
+from suspectra.experiments.investigation import Investigation, Progress, Suspects
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.location import Location
 from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
+from suspectra.recording.launch import resolve
 from suspectra_server.session.trust import Trust
 
 MAX_WAITING = 16  # events for the loop; then the program waits
@@ -67,3 +75,61 @@ async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenera
     finally:
         token.cancelled = True
         left.set()
+
+
+def investigation_of(
+    trust: Trust,
+    root: Path,
+    command: Sequence[str],
+    tests: Sequence[FailingTest],
+    *,
+    interpreter: str,
+    seconds: float,
+    suspects: Suspects,
+    at: Location | None,
+    notify: Callable[[Progress], object],
+) -> Investigation:
+    """Experiments with failing tests of a workspace folder; for a worker thread.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs pytest, as the user would type it.
+    tests : sequence of FailingTest
+        In the order in which they are run.
+    interpreter : str
+        Of a bare ``pytest`` or ``python``; empty for the usual one.
+    seconds : float
+        How long all of them may take.
+    suspects : Suspects
+        Where experiments are worth most.
+    at : Location or None
+        The statement to alter; None for any.
+    notify : callable
+        Called with the progress.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command.
+    """
+    trust.require()
+    found = resolve(command, str(root), python=interpreter or None, environ=environment())
+    return Investigation(root, found.arguments, tests, suspects, seconds, notify, at=at)
+
+
+def environment() -> dict[str, str]:
+    """The server's environment, with output as it comes.
+
+    The programs of its interpreter come first on the path if pytest is one of them. Otherwise this environment is only
+    for the server, and its Python must not hide the user's.
+    """
+    path = os.environ.get("PATH", os.defpath)
+    if find_spec("pytest"):
+        path = os.pathsep.join([os.path.dirname(sys.executable), path])
+    return {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}

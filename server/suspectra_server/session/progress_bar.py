@@ -1,4 +1,4 @@
-"""The client's progress bar for a run of the tests."""
+"""The client's progress bar for runs of tests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ProgressBar:
         self._last: tuple[str | None, int | None] = (None, None)
 
     @classmethod
-    async def begin(cls, client: Client, cancel: Callable[[], None]) -> ProgressBar:
-        """Show it, with a button that calls `cancel`."""
+    async def begin(cls, client: Client, cancel: Callable[[], None], title: str) -> ProgressBar:
+        """Show it under a title, with a button that calls `cancel`."""
         if not client.can("window.work_done_progress"):
             return cls(client, None)
         token = str(uuid.uuid4())
@@ -39,7 +39,7 @@ class ProgressBar:
                 cancel()
 
         client.work_done_progress.begin(
-            token, lsp.WorkDoneProgressBegin("Suspectra: running tests", cancellable=True, percentage=0)
+            token, lsp.WorkDoneProgressBegin(f"Suspectra: {title}", cancellable=True, percentage=0)
         )
         client.work_done_progress.tokens[token].add_done_callback(ended)
         return cls(client, token)

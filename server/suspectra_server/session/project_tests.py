@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from suspectra.errors import Problem, UsageError
 from suspectra.evidence.sources import Sources, SourceUnreadable
 from suspectra_server.settings import Settings
 
@@ -52,6 +53,30 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
     interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
     return ("record", *interpreter, *fewer, "--", *command)
+
+
+def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, ...]:
+    """The command that runs pytest in a folder, for experiments with its tests.
+
+    Parameters
+    ----------
+    root : Path
+    settings : Settings
+    recorder : str
+        The command that made the last recording; empty where there is none.
+
+    Raises
+    ------
+    UsageError
+        When the tests are not run by pytest.
+    """
+    command = settings.test_command
+    if command == Settings.test_command:
+        command = unittest_command(root) or command
+    if recorder == "record-c" or settings.c_tests or "unittest" in command:
+        cause = "only tests that pytest runs can be run again with something altered"
+        raise UsageError(Problem(root.name, "", cause, "let the setting testCommand run pytest, and record the tests"))
+    return command
 
 
 def ctest_build(root: Path) -> str | None:

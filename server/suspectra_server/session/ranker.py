@@ -17,6 +17,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
 from suspectra.technique_info import Need, TechniqueInfo
+from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
 from suspectra_server.protocol import State
 from suspectra_server.session.jobs import Job
@@ -24,6 +25,9 @@ from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.ranking import Ranking
+
+WITH_EXPERIMENTS = "investigation"
+"""The technique that ranks by default once something is known to make a failing test pass."""
 
 MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
@@ -40,11 +44,20 @@ class Wanted:
         The paths at which evidence may appear.
     texts : tuple of str
         Files whose texts are needed in addition to those with suspects.
+    by_default : bool
+        The user has chosen no technique, so one that uses experiments may rank if there are any.
     """
 
     settings: Settings
     candidates: frozenset[str]
     texts: tuple[str, ...]
+    by_default: bool = False
+
+    def technique(self, evidence: Evidence | None = None) -> Technique:
+        """The technique that ranks this evidence."""
+        if self.by_default and evidence is not None and any(one.outcome.repairs for one in evidence.experiments):
+            return make_technique(WITH_EXPERIMENTS)
+        return self.settings.make_technique()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +108,7 @@ class Ranker:
         self._localizer: Localizer | None = None
         self._improver: Localizer | None = None  # of the thread for long work
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
+        self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
 
     def rank(self, wanted: Wanted, token: Token) -> Ranked:
         """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
@@ -105,20 +119,17 @@ class Ranker:
         """
         settings = wanted.settings
         states = {path: state_of(path, self._boundary) for path in wanted.candidates}
-        technique = settings.make_technique()
-        first = technique.stages[0]
+        technique = wanted.technique()
         watched: tuple[str, ...] = ()
         reading = None
         try:
             source = self._find(settings, technique.info)
-            watched = tuple(source.watched())
-            experiments = Need.EXPERIMENTS in technique.info.needs
-            if experiments:
-                watched = (*watched, str(self._root / LOG))
+            files = tuple(source.watched())
+            watched = (*files, str(self._root / LOG))
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
-            evidence = self._read(source, watched)
-            if experiments:
-                evidence = with_experiments(evidence, self._root)
+            evidence = self._with_experiments(self._read(source, files), technique)
+            technique = wanted.technique(evidence)
+            first = technique.stages[0]
             token.check()
             if self._localizer is None:
                 self._localizer = Localizer(first)
@@ -128,9 +139,9 @@ class Ranker:
             token.check()
             reading = self._disk.read(texts_of(ranking, wanted.texts), token)
         except EvidenceError as error:
-            there = any(states.get(path) is not None for path in watched)
+            there = any(states.get(path) is not None for path in watched if path != str(self._root / LOG))
             state = State.ERROR if there else State.NO_EVIDENCE
-            ranking = Ranking(state, str(error.problem), technique, (error.problem,))
+            ranking, first = Ranking(state, str(error.problem), technique, (error.problem,)), technique
         unfinished = first is not technique and ranking.report is not None
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
         return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
@@ -153,9 +164,10 @@ class Ranker:
         ------
         Cancelled
         """
-        technique, evidence = wanted.settings.make_technique(), ranked.ranking.evidence
+        evidence = ranked.ranking.evidence
         if evidence is None:
             raise LookupError("an unfinished ranking was made from evidence")
+        technique = wanted.technique(evidence)
         if self._improver is None:
             self._improver = Localizer(technique)
         self._improver.technique = technique
@@ -236,6 +248,20 @@ class Ranker:
         if known is None or known[0] is not source or known[1] != state:
             known = self._last_read = (source, state, source.read())
         return known[2]
+
+    def _with_experiments(self, evidence: Evidence, technique: Technique) -> Evidence:
+        """The evidence with its experiments: the same object while neither has changed."""
+        joined = with_experiments(evidence, self._root)
+        if Need.EXPERIMENTS not in technique.info.needs:  # then it is no problem that some are out of date
+            joined = replace(joined, problems=evidence.problems)
+        if self._last_joined is not None and self._last_joined[0] is evidence:
+            known = self._last_joined[1]
+            if (known.experiments, known.problems) == (joined.experiments, joined.problems):
+                return known
+        if (joined.experiments, joined.problems) == (evidence.experiments, evidence.problems):
+            joined = evidence
+        self._last_joined = evidence, joined
+        return joined
 
     def _inside(self, evidence: Evidence) -> frozenset[str]:
         """The files with tests or collection errors that are in the folder: links may lead out of it."""

@@ -10,6 +10,8 @@ from lsprotocol import types as lsp
 
 from suspectra_server.messages import Status
 from suspectra_server.session.client import Client
+from suspectra_server.session.consent import Consent
+from suspectra_server.session.experiment_run import ExperimentRun
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.learned_moves import Learned
@@ -33,8 +35,11 @@ class Session(Client, Protocol):
     learned : Learned
         What was learned from the reader's moves.
     test_run : TestRun
+    experiment_run : ExperimentRun
     trust : Trust
         Whether code of the workspace may be executed.
+    consent : Consent
+        Whether the user allows altered runs.
     """
 
     folders: Folders
@@ -42,7 +47,9 @@ class Session(Client, Protocol):
     trail: Trail
     learned: Learned
     test_run: TestRun
+    experiment_run: ExperimentRun
     trust: Trust
+    consent: Consent
 
     def feature(self, name: str, options: object = None) -> Callable[[Handler], Handler]:
         """Register the handler of a method."""

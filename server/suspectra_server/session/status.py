@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from suspectra_server.messages import Progress, Status
+from suspectra_server.messages import Investigation, Progress, Status
 from suspectra_server.protocol import State
+from suspectra_server.session.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.test_run import TestRun
@@ -20,7 +21,7 @@ _MOST_URGENT_FIRST = (
 )
 
 
-def status_of(folders: Folders, run: TestRun) -> Status:
+def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Status:
     """The most urgent state of a folder, and sums over all folders."""
     states = {folder: state_of(folder, run) for folder in folders}
     state = next((state for state in _MOST_URGENT_FIRST if state in states.values()), State.NO_EVIDENCE)
@@ -42,11 +43,21 @@ def status_of(folders: Folders, run: TestRun) -> Status:
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
         "progress": _progress(run) if state is State.RUNNING_TESTS else None,
+        "investigation": _investigation(experiments) if experiments.running else None,
     }
 
 
 def _progress(run: TestRun) -> Progress:
     return {"done": run.progress.done, "failed": run.progress.failed, "total": run.progress.total}
+
+
+def _investigation(experiments: ExperimentRun) -> Investigation:
+    made = experiments.progress
+    return {
+        "runs": made.runs if made else 0,
+        "test": plain(made.test) if made else "",
+        "share": made.share if made else 0.0,
+    }
 
 
 def state_of(folder: Folder, run: TestRun) -> State:

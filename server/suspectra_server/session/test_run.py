@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from importlib.util import find_spec
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -24,7 +22,7 @@ from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.processes import events_of
+from suspectra_server.session.processes import environment, events_of
 from suspectra_server.session.progress_bar import ProgressBar
 from suspectra_server.session.run_log import RunLog
 from suspectra_server.session.trust import Trust
@@ -126,7 +124,7 @@ class TestRun:
             self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
 
     async def _run(self) -> None:
-        progress = await ProgressBar.begin(self._client, self.cancel)
+        progress = await ProgressBar.begin(self._client, self.cancel, "running tests")
         try:
             while self._folders and not self._cancelled:
                 ended = await self._record(self._folders[0], progress)
@@ -196,15 +194,3 @@ def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, sc
         options += ["--only", str(listing)]
     arguments = (sys.executable, "-c", _SUSPECTRA, kind, *options, *rest)
     return Program(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)
-
-
-def environment() -> dict[str, str]:
-    """The server's environment, with output as it comes.
-
-    The programs of its interpreter come first on the path if pytest is one of them. Otherwise this environment is only
-    for the server, and its Python must not hide the user's.
-    """
-    path = os.environ.get("PATH", os.defpath)
-    if find_spec("pytest"):
-        path = os.pathsep.join([os.path.dirname(sys.executable), path])
-    return {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}

@@ -13,10 +13,13 @@ import numpy as np
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import failure_sentence
+from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
+from suspectra.techniques.repairs import repairs
+from suspectra.techniques.switching import findings_in_words
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
@@ -162,6 +165,30 @@ class Ranking:
         """The tests that failed, by name."""
         tests = self.evidence.tests if self.evidence else ()
         return {test.name: test for test in tests if test.verdict.failing}
+
+    @cached_property
+    def findings(self) -> Mapping[int, tuple[str, ...]]:
+        """What alterations of a statement make failing tests pass, in sentences, by element."""
+        if self.report is None or self.evidence is None or not self.evidence.experiments:
+            return {}
+        spectrum = self.report.spectrum
+        return {
+            element: tuple(
+                plain(sentence, MAX_TEXT)
+                for sentence in findings_in_words(
+                    (one for repair in found for one in repair.found), spectrum.counts.failed
+                )
+            )
+            for element, found in repairs(self.evidence.experiments, spectrum).items()
+        }
+
+    def found_first(self) -> tuple[int, tuple[Location, str]] | None:
+        """How many statements have findings; the location and the finding of the first of these in the ranking."""
+        report = self.report
+        if report is None or not self.findings:
+            return None
+        best = min(self.findings, key=lambda element: (report.level[element], element))
+        return len(self.findings), (self.elements.location(best), self.findings[best][0])
 
     def failed_in(self, suspect: Suspect) -> str:
         """How many tests failed in a suspect, and by what; empty where none did."""

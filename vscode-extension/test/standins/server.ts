@@ -12,6 +12,7 @@ export const status: Status = {
   failed: 1,
   passed: 4,
   progress: null,
+  investigation: null,
 };
 
 /** A server that answers what a test wants, when it wants. The real one is in client.test.ts. */

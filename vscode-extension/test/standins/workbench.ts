@@ -202,6 +202,7 @@ export class TestController {
 /** A tree view. */
 export class Tree {
   description = '';
+  badge: api.ViewBadge | undefined;
   message = '';
   visible = true;
   selection: unknown[] = [];

@@ -1,0 +1,99 @@
+"""The commands that run failing tests again with something altered."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from suspectra_server.features.arguments import are_names, parse_location
+from suspectra_server.features.failing_tests import can_be_investigated, failing_tests
+from suspectra_server.features.group_commands import GroupCommands
+from suspectra_server.features.refusals import RequestFailed
+from suspectra_server.protocol import State
+from suspectra_server.session.experiment_run import Wanted
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.trust import NotTrusted
+from suspectra_server.text import plain
+
+_WARNING = (
+    "Suspectra will run failing tests of {folder} again with one thing altered in each run. So your code executes with"
+    " wrong values and with checks skipped: it could delete, send or pay something that it otherwise would not. Go on"
+    " only if these tests can do no harm. You are asked once for each workspace."
+)
+_RUN, _CANCEL = "Run Altered Tests", "Cancel"
+
+
+class ExperimentCommands(GroupCommands):
+    """What the commands about experiments do."""
+
+    async def investigate(self, uri: object = None, tests: object = None) -> bool:
+        """Find out what would make failing tests pass."""
+        if tests is not None and not are_names(tests):
+            raise JsonRpcInvalidParams("investigate takes the URI of a folder and the names of failing tests")
+        folder = self._folder(uri)
+        evidence = folder.snapshot.ranking.evidence if folder else None
+        if folder is None or evidence is None or not folder.snapshot.ranking.failing:
+            raise RequestFailed("No recorded test fails here, so there is nothing to find out.")
+        chosen = failing_tests(folder, tests)
+        if not chosen:
+            raise RequestFailed("None of these tests failed in the last recorded run.")
+        return await self._start(Wanted(folder, evidence, chosen))
+
+    async def test_suspect(self, uri: object = None, line: object = None) -> bool:
+        """Find out whether altering one statement makes failing tests pass."""
+        uri, line = parse_location(uri, line)
+        found = self._session.folders.holding(uri)
+        suspect = found[0].current().suspect_at(found[1], line) if found else None
+        evidence = found[0].snapshot.ranking.evidence if found else None
+        if found is None or suspect is None or evidence is None:
+            raise RequestFailed("No failing test executes this line.")
+        folder, _ = found
+        return await self._start(
+            Wanted(folder, evidence, failing_tests(folder, suspect.failing_tests), suspect.location)
+        )
+
+    def cancel_investigation(self) -> bool:
+        """Stop the experiments."""
+        running = self._session.experiment_run.running
+        if running:
+            self._session.experiment_run.cancel()
+        return running
+
+    async def _start(self, wanted: Wanted) -> bool:
+        folder = wanted.folder
+        self._refuse_unless_possible(folder)
+        if not await self._is_allowed(folder):
+            return False
+        self._refuse_unless_possible(folder)  # something may have changed while the user was asked
+        self._session.experiment_run.start(wanted)
+        return True
+
+    def _refuse_unless_possible(self, folder: Folder) -> None:
+        try:
+            self._session.trust.require()
+        except NotTrusted as error:
+            raise RequestFailed(str(error)) from None
+        if self._session.experiment_run.running:
+            raise RequestFailed("Altered tests are already running.")
+        if self._session.test_run.running:
+            raise RequestFailed("Tests are running. Wait for them, or cancel them.")
+        if not can_be_investigated(folder):
+            raise RequestFailed("Only tests that pytest runs can be run again with something altered.")
+        if folder.current().state is State.STALE:
+            raise RequestFailed("The sources changed since the tests ran. Run the tests again first.")
+
+    async def _is_allowed(self, folder: Folder) -> bool:
+        """Whether the user allows altered runs in this workspace; asks if that is not known."""
+        session = self._session
+        if await session.files.run(lambda: session.consent.is_given(folder.root)):
+            return True
+        question = lsp.ShowMessageRequestParams(
+            lsp.MessageType.Warning,
+            _WARNING.format(folder=plain(folder.root.name)),
+            [lsp.MessageActionItem(_RUN), lsp.MessageActionItem(_CANCEL)],
+        )
+        answer = await session.window_show_message_request_async(question)
+        if answer is None or answer.title != _RUN:
+            return False
+        await session.files.run(lambda: session.consent.give(folder.root))
+        return True

@@ -1,0 +1,243 @@
+"""Failing tests that run again with something altered: on request, with consent, beside everything else."""
+
+import json
+import shutil
+
+import pytest
+
+REQUEST_FAILED = -32803
+CODE = """\
+def price(amount):
+    paid = amount if amount else 0
+    if amount > 10:
+        paid = amount * 9 // 10
+    return paid
+
+
+def label(name):
+    return name and "nobody"
+"""
+TESTS = """\
+import pytest
+from code_of_shop import label, price
+
+
+@pytest.mark.parametrize("amount", [10, 10.0])
+def test_discount(amount):
+    assert price(amount) == 9
+
+
+def test_no_discount():
+    assert price(5) == 5
+
+
+def test_a_real_discount():
+    assert price(20) == 18
+"""
+SLOW = """\
+import time
+from code_of_shop import price
+
+
+def test_slow():
+    time.sleep(0.2)
+    paid = [price(amount) for amount in range(1000)]
+    assert paid[10] == 9
+"""
+DISCOUNT = ["test_shop.py::test_discount[10]", "test_shop.py::test_discount[10.0]"]
+FOUND = "2 of 2 failing tests pass if this comes out true."
+IF = CODE.splitlines().index("    if amount > 10:")
+
+
+@pytest.fixture(scope="module")
+def recorded_project(tmp_path_factory, shared_record):
+    root = tmp_path_factory.mktemp("investigated") / "shop"
+    root.mkdir()
+    (root / "code_of_shop.py").write_text(CODE)
+    (root / "test_shop.py").write_text(TESTS)
+    (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    done = shared_record(root)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def project(recorded_project, tmp_path):
+    root = tmp_path / "shop"
+    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def allow(client):
+    client.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
+
+
+def questions(client):
+    return [one["params"] for one in client.asked if one["method"] == "window/showMessageRequest"]
+
+
+def ended(client):
+    """Wait for the outcome, and return it."""
+    client.wait(lambda: client.messages and client.statuses[-1]["investigation"] is None)
+    return client.messages[-1]["message"]
+
+
+def log_of(project):
+    file = project / ".suspectra" / "experiments" / "log.jsonl"
+    lines = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
+    return [line for line in lines if "test" in line]
+
+
+def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_source_changes(
+    client, connect, project, record
+):
+    source, tests = project / "code_of_shop.py", project / "test_shop.py"
+    client.start(project)
+    uri, test_uri = client.open(source), client.open(tests)
+    assert client.suspects()["suspects"][0]["findings"] == []
+
+    # it is offered on the failing test, and nothing runs before the user has agreed
+    lens = client.ask_until(lambda: client.request("textDocument/codeLens", {"textDocument": {"uri": test_uri}}))
+    assert [(one["range"]["start"]["line"], one["command"]["title"]) for one in lens] == [
+        (5, "Find out what would make it pass")
+    ]
+    command = lens[0]["command"]
+    assert command["arguments"] == [project.as_uri(), DISCOUNT]
+    run = {"command": command["command"], "arguments": command["arguments"]}
+    assert client.request("workspace/executeCommand", run) is False  # the client did not answer
+    (question,) = questions(client)
+    assert "wrong values and with checks skipped" in question["message"]
+    assert not log_of(project)
+
+    allow(client)
+    assert client.request("workspace/executeCommand", run) is True
+    said = ended(client)
+    assert said.startswith(f"code_of_shop.py:3: {FOUND}")
+    assert [value["kind"] for value in client.progress[:1] + client.progress[-1:]] == ["begin", "end"]
+    assert client.progress[0]["title"] == "Suspectra: trying what makes tests pass"
+    assert client.progress[0]["cancellable"]
+    assert any(status["investigation"] for status in client.statuses)
+    assert any("test_discount[10] passes if this comes out true" in line["message"] for line in client.logged)
+
+    first = client.suspects()["suspects"][0]
+    assert (first["line"], first["findings"]) == (IF + 1, [FOUND])
+    assert FOUND in next(d["message"] for d in client.diagnostics[uri] if d["range"]["start"]["line"] == IF)
+    at = {"textDocument": {"uri": uri}, "position": {"line": IF, "character": 5}}
+    assert client.request("textDocument/hover", at)["contents"]["value"].count(FOUND) == 1
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert any(FOUND in one["command"]["title"] for one in lenses)
+
+    # another technique ranks as it does, and says what was found all the same
+    client.command("selectTechnique", "ochiai")
+    client.wait(lambda: client.statuses[-1]["technique"] == "ochiai")
+    assert FOUND in client.request("textDocument/hover", at)["contents"]["value"]
+
+    # a server that starts later shows what is in the log, and asks no more
+    other = connect().start(project)
+    assert other.suspects()["suspects"][0]["findings"] == [FOUND]
+    assert other.command("investigate") is True
+    assert "0 altered runs" in ended(other)
+    assert not questions(other)
+
+    # until a source changes
+    source.write_text(CODE + "\n\nADDED = True\n")
+    record(project)
+    other.ask_until(lambda: [one["findings"] for one in other.suspects()["suspects"]] == [[]] * 3)
+    assert other.statuses[-1]["technique"] == "evidence"
+    assert not other.suspects()["problems"]
+
+
+def test_one_suspect_can_be_tested_alone(client, project):
+    client.start(project)
+    uri = client.open(project / "code_of_shop.py")
+    allow(client)
+    context = {"diagnostics": []}
+    where = {"start": {"line": IF, "character": 0}, "end": {"line": IF, "character": 0}}
+    actions = client.request(
+        "textDocument/codeAction", {"textDocument": {"uri": uri}, "range": where, "context": context}
+    )
+    (action,) = [one for one in actions if one["title"] == "Test this suspect"]
+    assert action["command"]["arguments"] == [uri, IF]
+    assert client.command("testSuspect", uri, IF) is True
+    assert FOUND in ended(client)
+    assert {line["line"] for line in log_of(project)} == {IF + 1}
+    with pytest.raises(client.Error, match="No failing test executes"):
+        client.command("testSuspect", uri, len(CODE.splitlines()) - 1)
+
+
+def test_a_failing_test_has_the_command_as_a_code_action(client, project):
+    client.start(project)
+    uri = client.open(project / "test_shop.py")
+
+    def titles(line):
+        where = {"start": {"line": line, "character": 4}, "end": {"line": line, "character": 4}}
+        params = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": [], "triggerKind": 2}}
+        return [one["title"] for one in client.request("textDocument/codeAction", params)]
+
+    client.ask_until(lambda: titles(6) == ["Find out what would make it pass"])
+    assert titles(4) == titles(5) == titles(6)
+    assert titles(10) == titles(11) == []  # this one passes
+
+
+def test_cancelling_keeps_what_is_known_and_nothing_waits_for_experiments(client, project, record):
+    (project / "test_shop.py").write_text(SLOW)
+    record(project)
+    client.start(project)
+    allow(client)
+    assert client.command("investigate") is True
+    client.wait(lambda: (client.statuses[-1]["investigation"] or {}).get("runs"))
+    with pytest.raises(client.Error, match="already running"):
+        client.command("investigate")
+
+    # meanwhile another technique ranks, and the debugging model answers
+    client.command("selectTechnique", "dstar")
+    client.wait(lambda: client.statuses[-1]["technique"] == "dstar" and client.statuses[-1]["state"] == "ready")
+    assert client.command("jump")["moves"]
+    assert client.statuses[-1]["investigation"]
+
+    assert client.command("cancelInvestigation") is True
+    assert "cancelled after" in ended(client)
+    assert client.command("cancelInvestigation") is False
+    assert log_of(project)
+
+
+def test_a_repository_can_not_agree_for_the_user(client, project, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for folder in (project, project / ".suspectra", project / ".suspectra" / "experiments"):
+        folder.mkdir(exist_ok=True)
+        (folder / "experiments.json").write_text(json.dumps({"workspaces": [str(project)]}))
+    client.start(project)
+    assert client.command("investigate") is False
+    assert len(questions(client)) == 1
+    # a file that is damaged means that nobody has agreed
+    own = tmp_path / "state" / "suspectra" / "experiments.json"
+    own.parent.mkdir(parents=True)
+    own.write_text('{"workspaces": 3}')
+    assert client.command("investigate") is False
+    assert len(questions(client)) == 2
+    assert not log_of(project)
+
+
+@pytest.mark.parametrize("command", ["investigate", "testSuspect"])
+def test_altered_runs_are_refused_where_the_workspace_is_not_trusted(client, project, command):
+    client.start(project, options={"trusted": False})
+    uri = client.open(project / "code_of_shop.py")
+    with pytest.raises(client.Error, match="trust") as caught:
+        client.command(command, *([uri, IF] if command == "testSuspect" else []))
+    assert caught.value.code == REQUEST_FAILED
+    assert not questions(client)
+    test_uri = client.open(project / "test_shop.py")
+    assert client.request("textDocument/codeLens", {"textDocument": {"uri": test_uri}}) == []
+
+
+def test_what_can_not_be_run_again_is_said(client, project):
+    client.start(project, options={"testCommand": ["python", "-m", "unittest"]})
+    allow(client)
+    assert client.command("investigate") is True
+    assert "only tests that pytest runs" in ended(client)
+    with pytest.raises(client.Error, match="None of these tests failed"):
+        client.command("investigate", project.as_uri(), ["test_shop.py::test_no_discount"])
+    client.open(project / "code_of_shop.py", CODE.replace("amount > 10", "amount >= 10"))
+    client.wait_for_state("stale", after=len(client.statuses) - 1)
+    with pytest.raises(client.Error, match="sources changed"):
+        client.command("investigate")
