@@ -31,7 +31,7 @@ from suspectra.spectrum import Edges, Spectrum, some_failing
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
 
-MOST = {2: 12, 3: 6, 5: 3}  # of each program, by the number of faults
+MAX_SUBJECTS = {2: 12, 3: 6, 5: 3}  # of each program, by the number of faults
 MAX_FAILING = 200
 
 
@@ -126,7 +126,7 @@ def compositions(subjects: Iterable[Subject], count: int, seed: int) -> Iterator
             if different and all(any(times[name] == 1 for name in names) for names in own):
                 found += 1
                 yield compose(chosen)
-            if found == MOST[count]:
+            if found == MAX_SUBJECTS[count]:
                 break
 
 

@@ -83,7 +83,7 @@ def problems(name: PublicName) -> Iterator[str]:
         if _is_array(name.result) and not any("shape" in one.type for one in sections["Returns"]):
             yield "The shape of what is returned is not said"
     described = Counter(part for one in sections["Parameters"] for part in one.name.split(", "))
-    yield from (f"{part} stands twice among Parameters" for part, times in described.items() if times > 1)
+    yield from (f"{part} is twice among Parameters" for part, times in described.items() if times > 1)
     in_reference = name.room or name.full_name in EXPORTED
     if in_reference and not name.owner and ">>> " not in name.docstring:
         yield "A class or function of the API reference needs an example"

@@ -31,7 +31,7 @@ NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Every generated page: where it stands, and its text."""
+    """Every generated page: its path, and its text."""
     yield MANIFEST, manifest()
     yield TEXTS, manifest_texts()
     yield RECORDING, recording_page()

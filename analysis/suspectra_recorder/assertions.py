@@ -62,7 +62,7 @@ def instrument_rewritten(
     hook : Hook
         The hook that makes the code with probes.
     capture : callable
-        Gives the context in which a module is executed, so that first imports are told apart here too.
+        Gives the context in which a module is executed, so that first imports are recognized in these modules, too.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which distributions are installed, told by the names of their folders alone: no metadata is read."""
+"""Which distributions are installed, by the names of their folders alone: no metadata is read."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def test_data_that_changed_is_reported(project):
     selection = select(str(project))
     assert not selection.affected
     assert {"rates.json", "README\x1b[31m.md"} <= set(selection.others)
-    assert "can't be told: run without" in selection.notice()
+    assert "is not known: run without" in selection.notice()
     assert "\x1b" not in selection.notice()
 
 
@@ -261,7 +261,7 @@ def test_a_page_of_the_ranking_is_not_data(project, monkeypatch):
     (project / "other.html").write_text("<p>")
     selection = select(str(project))
     assert {"out.html", "other.html"} & set(selection.others) == {"other.html"}
-    assert "which tests read it can't be told" in replace(selection, others=("other.html",)).notice()
+    assert "which tests read it is not known" in replace(selection, others=("other.html",)).notice()
 
 
 # --- git

@@ -215,7 +215,7 @@ def test_sources_that_changed_since_the_run_are_not_used():
     assert flow(None).blocks == 5
     changed = flow("0" * 64)
     assert changed.blocks == 3
-    assert "not at hand as it was run" in changed.problems[0].cause
+    assert "not available as it was run" in changed.problems[0].cause
 
 
 # -------------------------------------------------------------- arcs that follow from the statements

@@ -68,7 +68,7 @@ export class Model implements vscode.Disposable {
     return this.loaded.get(groupKey(group))?.reason ?? '';
   }
 
-  /** Have the suspects of a group ranked and fetched, unless that was done; the change is told when they are here. */
+  /** Have the suspects of a group ranked and fetched, unless that was done; a change is announced once they are here. */
   async load(group: FailureGroup): Promise<void> {
     const { report } = this;
     const key = groupKey(group);
@@ -88,7 +88,7 @@ export class Model implements vscode.Disposable {
         this.changed.fire();
       }
     } catch (error) {
-      this.server.output.warn(String(error)); // the server went away; the next one says where it stands
+      this.server.output.warn(String(error)); // the server went away; the next one sends its state
     } finally {
       this.loading.delete(key);
     }

@@ -8,10 +8,10 @@
  * its end; only stripped programs hide that. For those, add this file to their sources with -DSUSPECTRA_LINKED.
  *
  * Where SUSPECTRA_CALLS names a file that is not there yet, the addresses of the calls that are under way go into it, and
- * what is mapped where. Nothing is looked up in the crashing program: whoever reads the file finds the lines.
+ * what is mapped where. Nothing is looked up in the crashing program: the program that reads the file finds the lines.
  *
- * After SIGSEGV the counters are those of the arcs that were taken; what stands after the crash in the same block of
- * straight code can't be told from what stands before it.
+ * After SIGSEGV the counters are those of the arcs that were taken; in a block of straight code,
+ * statements after the crash can't be distinguished from those before it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

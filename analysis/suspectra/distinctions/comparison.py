@@ -108,7 +108,7 @@ class Comparison:
         element : int
             A candidate.
         program : Program, optional
-            Flow graphs and sources, as far as the evidence holds them.
+            Flow graphs and sources, as far as the evidence has them.
         at_import : ndarray of int, shape (k,), optional
             Elements that ran while their modules were imported, which belongs to no test.
         elsewhere : int, optional
@@ -168,7 +168,7 @@ class Comparison:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is to be said, most important first."""
+        """The answer, most important sentence first."""
         elements = self.report.spectrum.elements
         name = elements.location(self.element).short
         rank = self.report.suspect_of(self.element)

@@ -52,7 +52,7 @@ class FunctionFlow:
     Parameters
     ----------
     elements : tuple of tuple of int
-        The elements that each node holds, in the order in which they are executed.
+        The elements of each node, in the order in which they are executed.
     ways : tuple of Way
         Between the nodes.
     rare : tuple of Way
@@ -84,7 +84,7 @@ class FunctionFlow:
             Of the nodes that dominate its source or post-dominate its target.
         """
         nodes = self._dominators[way.source] | self._post_dominators[way.target]
-        return frozenset(e for node, held in enumerate(self.elements) if nodes >> node & 1 for e in held)
+        return frozenset(e for node, own in enumerate(self.elements) if nodes >> node & 1 for e in own)
 
     @cached_property
     def _dominators(self) -> list[int]:
@@ -100,7 +100,7 @@ class FunctionFlow:
         Parameters
         ----------
         element : int
-            Held by some node.
+            An element of some node.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class FunctionFlow:
         into: dict[int, list[Way]] = {}
         for way in (*self.ways, *self.rare):
             into.setdefault(way.target, []).append(way)
-        queue = [node for node, held in enumerate(self.elements) if element in held]
+        queue = [node for node, own in enumerate(self.elements) if element in own]
         seen, found = set(queue), []
         for node in queue:  # it grows meanwhile
             for way in into.get(node, ()):
@@ -154,14 +154,14 @@ class FunctionFlows:
         Returns
         -------
         FunctionFlow or None
-            None where the evidence does not tell it.
+            None if the evidence does not contain it.
         """
-        for held, flow in self._known:
-            if element in held:
+        for elements, flow in self._known:
+            if element in elements:
                 return flow
         made = self._make(element)
         if made is not None:
-            self._known.append((frozenset(e for held in made.elements for e in held), made))
+            self._known.append((frozenset(e for own in made.elements for e in own), made))
         return made
 
     def _make(self, element: int) -> FunctionFlow | None:
@@ -209,7 +209,7 @@ def _scope_with(flow: PythonFlow, line: int) -> dict[_Arc, tuple[bool, bool]] | 
 
 
 def _connected(arcs: Iterable[_Arc], line: int) -> set[_Arc]:
-    """The arcs that hang together with a line: those of its function, where the source is not at hand."""
+    """The arcs that are connected to a line, which are those of its function, for a source that is not available."""
     beside: dict[tuple[str, int], list[_Arc]] = {}
     for arc in arcs:
         if not inside_expression(arc):
@@ -267,7 +267,7 @@ def _graph_of(program: Program, function: int) -> FlowGraph | None:
 
 
 def _of_graph(graph: FlowGraph, spectrum: Spectrum) -> FunctionFlow:
-    held = tuple(tuple(graph.elements_of(block).tolist()) for block in range(graph.blocks))
+    own = tuple(tuple(graph.elements_of(block).tolist()) for block in range(graph.blocks))
     line = spectrum.elements.line
     onwards: dict[int, list[int]] = {}
     for source, target in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
@@ -275,14 +275,14 @@ def _of_graph(graph: FlowGraph, spectrum: Spectrum) -> FunctionFlow:
 
     def first_line(block: int) -> int | None:
         for _ in range(graph.blocks):
-            if block == EXIT or held[block]:
+            if block == EXIT or own[block]:
                 break
             block = onwards.get(block, [EXIT])[0]
-        return int(line[held[block][0]]) if held[block] else None
+        return int(line[own[block][0]]) if own[block] else None
 
     ends = zip(graph.source.tolist(), graph.target.tolist(), graph.edge.tolist(), strict=True)
     ways = (Way(source, target, edge, edge >= 0, first_line(target)) for source, target, edge in ends)
-    return FunctionFlow(held, tuple(ways))
+    return FunctionFlow(own, tuple(ways))
 
 
 def _dominators(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
@@ -290,13 +290,13 @@ def _dominators(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
     A node that no such way leads to is dominated by itself alone.
     """
-    before: list[list[int]] = [[] for _ in range(nodes)]
-    after: list[list[int]] = [[] for _ in range(nodes)]
+    predecessors: list[list[int]] = [[] for _ in range(nodes)]
+    successors: list[list[int]] = [[] for _ in range(nodes)]
     for source, target in edges:
-        before[target].append(source)
-        after[source].append(target)
-    order = _reverse_postorder([node for node in range(nodes) if not before[node]], after)
-    place = set(order)
+        predecessors[target].append(source)
+        successors[source].append(target)
+    order = _reverse_postorder([node for node in range(nodes) if not predecessors[node]], successors)
+    reachable = set(order)
     found: list[int] = [1 << node for node in range(nodes)]
     known = [False] * nodes
     changed = True
@@ -304,8 +304,8 @@ def _dominators(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
         changed = False
         for node in order:
             common = -1
-            for one in before[node]:
-                if one in place and known[one]:
+            for one in predecessors[node]:
+                if one in reachable and known[one]:
                     common &= found[one]
             bits = (0 if common == -1 else common) | 1 << node
             if not known[node] or bits != found[node]:

@@ -128,14 +128,14 @@ class MissingOutcome:
 
 @dataclass(frozen=True)
 class DirectCall:
-    """A test of a function that holds some members of the tie.
+    """A test of a function that contains some members of the tie.
 
     Parameters
     ----------
     element : int
         The first member in it.
     members : int
-        How many members it holds.
+        How many members it contains.
     tied : int
         How many members the tie has.
     gain : float

@@ -149,7 +149,7 @@ class TieAdvice:
         tie : Tie
             Any.
         program : Program, optional
-            Flow graphs and sources, as far as the evidence holds them.
+            Flow graphs and sources, as far as the evidence has them.
 
         Returns
         -------
@@ -191,7 +191,7 @@ def _missing_outcomes(tie: Tie, program: Program | None) -> list[MissingOutcome]
         flow = flows.for_element(element)
         if flow is None:
             continue
-        own = [e for held in flow.elements for e in held if e in members]
+        own = [e for node in flow.elements for e in node if e in members]
         for way in flow.ways:
             decision = flow.elements[way.source][-1] if flow.elements[way.source] else -1
             taken = way.column >= 0 and counts.ef[way.column] + counts.ep[way.column] > 0
@@ -225,16 +225,17 @@ def _one_of_each_function(tie: Tie) -> list[int]:
 
 
 def _direct_calls(tie: Tie, program: Program | None) -> list[DirectCall]:
-    """Functions that hold some of the members; those that name another one of them are left out if possible."""
+    """Functions that contain some of the members; those that name another one of them are left out if possible."""
     spectrum, members = tie.report.spectrum, tie.members
     source_of = SourcesAsRun.for_program(program)
-    of = _functions(spectrum, program, source_of)[members]
-    size, first = Counter(of.tolist()), dict(zip(of[::-1].tolist(), members[::-1].tolist(), strict=True))
+    function_of = _functions(spectrum, program, source_of)[members]
+    size = Counter(function_of.tolist())
+    first = dict(zip(function_of[::-1].tolist(), members[::-1].tolist(), strict=True))
     if len(size) < 2 or len(size) > _FUNCTIONS:
         return []
     names = {function: spectrum.elements.function_name(first[function]) for function in size}
     inside = [function for function in size if _can_be_called(spectrum.elements, first[function])]
-    inner = [one for one in inside if not _names_others(members[of == one], one, names, spectrum, source_of)]
+    inner = [one for one in inside if not _names_others(members[function_of == one], one, names, spectrum, source_of)]
     steps = [
         DirectCall(first[function], size[function], len(members), gain(size[function], len(members)))
         for function in inner or inside
@@ -307,7 +308,7 @@ def advise(report: RankedReport, program: Program | None = None, element: int | 
     report : RankedReport
         A ranking with a suspect.
     program : Program, optional
-        Flow graphs and sources, as far as the evidence holds them.
+        Flow graphs and sources, as far as the evidence has them.
     element : int, optional
         A suspect whose tie is meant; the first tie unless given.
 

@@ -7,7 +7,7 @@
     clone = "both"               # true, false or "both"
     ht_rank = true               # rank by expected steps, with p_jump = 0.5 unless given
     corpus = ["corpora/siemens"] # folders in the corpus format
-    sources = "sources"          # the sources that their subjects were recorded from, if they are at hand
+    sources = "sources"          # the sources that their subjects were recorded from, if they are available
 
     [[subject]]                  # evidence of a program of your own
     family = "shop"

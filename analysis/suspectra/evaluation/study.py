@@ -104,7 +104,7 @@ class Plan:
         Without cloning, with it, or both. Only formulas clone; other techniques run once.
     unexecuted_last : bool
         Formulas rank statements that no test executes last, as the product does. Published tables rank them by
-        their score like any other, and so does a study unless told otherwise.
+        their score like any other, and so does a study by default.
     ht_rank : bool
         Ranks are those of expected steps in the debugging model (paper 003, Definition 25), so that reports of
         different granularity can be compared.

@@ -40,8 +40,8 @@ class MeasuredPaths:
         self._outside: list[str] = []
         self._elsewhere = 0
         # files outside must not be accessed, so any file inside shows that the tests ran in this workspace
-        here = any(self._here(path) is not None for path in raw)
-        self._root = None if here else self._foreign_root([_parts(path) for path in raw])
+        inside = any(self._here(path) is not None for path in raw)
+        self._root = None if inside else self._foreign_root([_parts(path) for path in raw])
 
     def resolve(self, raw: str) -> str | None:
         """Find a file of the data.

@@ -56,8 +56,8 @@ class SourcePaths:
         test_patterns: Sequence[str] = TEST_PATTERNS,
     ):
         self.workspace = os.path.abspath(workspace)
-        here = ((_folder(there), os.path.normpath(os.path.join(self.workspace, folder))) for there, folder in mapping)
-        self.mapping = tuple(sorted(here, key=lambda pair: -len(pair[0])))
+        pairs = ((_folder(there), os.path.normpath(os.path.join(self.workspace, folder))) for there, folder in mapping)
+        self.mapping = tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
         self.test_patterns = tuple(test_patterns)
         self._boundary = Boundary(self.workspace)
         self._known: dict[tuple[str, str], str | None] = {}

@@ -373,7 +373,7 @@ def open_regular(path: Path) -> BinaryIO:
     Traceback (most recent call last):
     ValueError: it is not a regular file
     """
-    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - whoever asked closes it
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise ValueError("it is not a regular file")

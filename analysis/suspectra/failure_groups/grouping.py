@@ -22,7 +22,7 @@ NATS = 9.0
 """Groups are kept apart if their union costs this much more than both, in nats."""
 SHARE = 0.2
 """Unless the difference is a smaller share than this of the cost of the union."""
-MOST = 1000
+MAX_COVERAGES = 1000
 """Largest number of different coverages that are compared with each other; more of them form one group."""
 _PAIRS = 1 << 16  # pairs that are compared at once
 _WORDS = 16  # words of a pair's classes that are compared first
@@ -113,7 +113,7 @@ def partition(
     covered = coverage.covered
     open_ = [tests[[test]] for test in np.flatnonzero(covered)]
     merging = _Merging(coverage, _equal(coverage.bits, open_, covered, apart), covered, apart)
-    if len(merging.clusters) > MOST:
+    if len(merging.clusters) > MAX_COVERAGES:
         merging.merge_all()
     parts = _put_together(merging.run(nats, share), [cluster[covered[cluster]] for cluster in decided], apart)
     for cluster in decided:

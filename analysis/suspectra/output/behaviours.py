@@ -8,7 +8,7 @@ from itertools import groupby
 from suspectra.report import RankedReport, SubgraphReport
 from suspectra.spectrum import Elements
 
-MOST = 10  # number of behaviours in texts for people
+MAX_BEHAVIOURS = 10  # number of behaviours in texts for people
 
 
 def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
@@ -93,8 +93,8 @@ def sentences(report: RankedReport) -> list[str]:
     counts, elements = report.spectrum.counts, report.spectrum.elements
     lines = []
     for number, (graph, level) in enumerate(zip(report.subgraphs, report.subgraph_level.tolist(), strict=True), 1):
-        if number > MOST:
-            lines.append(f"and {len(report.subgraphs) - MOST} more")
+        if number > MAX_BEHAVIOURS:
+            lines.append(f"and {len(report.subgraphs) - MAX_BEHAVIOURS} more")
             break
         where = lines_of(elements, graph.elements.tolist())
         tests = f"{graph.ef} of {counts.failed} failed and {graph.ep} of {counts.passed} passed tests"

@@ -188,7 +188,7 @@ def heading(advice: TieAdvice) -> str:
 
 
 def sentences(advice: TieAdvice) -> list[str]:
-    """What is to be said of a tie, most important first.
+    """The sentences about a tie, most important first.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ MAX_LINES = 1 << 30
 class Compiler:
     """The compiler that wrote a file.
 
-    clang up to 19 writes the format of gcc 4.8 unless told otherwise, so files of that version are assumed to be
+    clang up to 19 writes the format of gcc 4.8 by default, so files of that version are assumed to be
     clang's. Later versions write the format of gcc 11, but without their working folder and the columns of functions.
     The version is then that of the format, not that of clang.
 

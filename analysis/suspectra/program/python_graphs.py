@@ -125,7 +125,7 @@ def keep_flows(reading: FlowReading) -> None:
     Raises
     ------
     Cancelled
-        When the work at hand was cancelled.
+        When the present work was cancelled.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class _Notes:
                 Problem(
                     "",
                     self.without_source[0],
-                    f"the source of {len(self.without_source)} files is not at hand as it was run, so their flow"
+                    f"the source of {len(self.without_source)} files is not available as it was run, so their flow"
                     " graphs hold only the ways tests took",
                     "run the tests again on the present sources",
                 )

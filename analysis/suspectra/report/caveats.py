@@ -33,7 +33,7 @@ def caveats_of(spectrum: Spectrum, level: Ints) -> list[Problem]:
     counts = spectrum.counts
     found = []
     if not counts.passed:
-        cause = "no test passed, so lines that only failing tests execute can't be told from the others"
+        cause = "no test passed, so lines that only failing tests execute can't be distinguished from the others"
         found.append(Problem("", "", cause, "run passing tests too, best those near the failing ones"))
     suspected = spectrum.suspected
     tied = int(np.count_nonzero(counts.ef[level == 0]))

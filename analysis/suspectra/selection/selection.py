@@ -83,7 +83,7 @@ class Selection:
             return ""
         return (
             f"{many(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read "
-            f"{'it' if len(self.others) == 1 else 'them'} can't be told: run without --failed-and-affected if any does"
+            f"{'it' if len(self.others) == 1 else 'them'} is not known: run without --failed-and-affected if any does"
         )
 
 

@@ -107,12 +107,12 @@ class Captures:
             The capture, which becomes the innermost one of this thread.
         """
         with self._lock:
-            here = _thread.get_ident()
-            capture.outer = self._running.get(here)
+            thread = _thread.get_ident()
+            capture.outer = self._running.get(thread)
             if not self._running:
                 self._older_threads = frozenset(sys._current_frames())
                 self.hook.store_into(self._cells_by_thread)
-            self._running[here] = capture
+            self._running[thread] = capture
 
     def remove(self, capture: Capture, *, give_back: bool = False) -> None:
         """End a capture.
@@ -125,13 +125,13 @@ class Captures:
             Whether to add its cells to where they would have been without it.
         """
         with self._lock:  # must not need a deeper stack than `add`
-            here = _thread.get_ident()
-            innermost = self._running.get(here)
+            thread = _thread.get_ident()
+            innermost = self._running.get(thread)
             if innermost is capture:
                 if capture.outer is None:
-                    del self._running[here]
+                    del self._running[thread]
                 else:
-                    self._running[here] = capture.outer
+                    self._running[thread] = capture.outer
             while innermost is not None and innermost.outer is not capture:  # greenlets end in any order
                 innermost = innermost.outer
             if innermost is not None:
@@ -144,12 +144,12 @@ class Captures:
     def move(self) -> None:
         """Continue in a forked process, which has no other threads."""
         self._lock = _thread.RLock()
-        here = _thread.get_ident()
-        running = capture = self._running.get(here)
+        thread = _thread.get_ident()
+        running = capture = self._running.get(thread)
         while capture is not None:  # the parent process reports what they ran so far
             capture.cells.clear()
             capture = capture.outer
-        self._running = {} if running is None else {here: running}
+        self._running = {} if running is None else {thread: running}
         self.hook.store_into(None if running is None else self._cells_by_thread)
 
     def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:

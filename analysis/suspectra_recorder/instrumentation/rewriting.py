@@ -368,12 +368,12 @@ class _Inserter:
 
     def settled(self, node: ast.Try, after: AfterFinally, scope: _Scope) -> list[ast.stmt]:
         """Correct the cells of arms: at the start of the ``finally`` and, by the returned statements, after it."""
-        again: list[ast.stmt] = []
+        at_start: list[ast.stmt] = []
         out: list[ast.stmt] = []
         for arc, cell in after.arms:
-            again.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, after.abrupt, scope)))
+            at_start.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, after.abrupt, scope)))
             out.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, after.normal, scope)))
-        node.finalbody[:0] = again
+        node.finalbody[:0] = at_start
         return out
 
     def cases(self, node: ast.Match, scope: _Scope, successors: Successors, line: int | None) -> None:

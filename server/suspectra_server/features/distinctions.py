@@ -16,7 +16,7 @@ from suspectra_server.text import markdown, plain
 
 @dataclass(frozen=True)
 class Answer:
-    """A headline and some sentences, which hold names of tests.
+    """A headline and some sentences, which contain names of tests.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def why_not(ranking: Ranking, element: int) -> Answer:
     at_import = evidence.at_import if evidence is not None else None
     elsewhere = int(ranking.over_all.spectrum.counts.ef[element] - report.spectrum.counts.ef[element])
     comparison = Comparison.from_report(report, element, program, at_import, elsewhere)
-    said = [*_in_group(ranking), *comparison.sentences]
+    found = [*_in_group(ranking), *comparison.sentences]
     if comparison.tie is not None:
         advice = advise(report, program, element)
-        said += [heading(advice), *sentences(advice)]
-    return Answer(f"Why not {location}?", tuple(said), element)
+        found += [heading(advice), *sentences(advice)]
+    return Answer(f"Why not {location}?", tuple(found), element)
 
 
 def tell_apart(ranking: Ranking, element: int | None) -> Answer:

@@ -78,11 +78,11 @@ class GroupCommands:
 
     async def reset_groups(self) -> bool:
         """Forget what was merged and split, in all folders."""
-        there = [await folder.grouping.reset() for folder in self._session.folders]
+        changed = [await folder.grouping.reset() for folder in self._session.folders]
         if not self._session.supports_status:
-            said = "The failure groups are as they were found." if any(there) else "No failure group was changed."
-            self._session.answer(said)
-        return any(there)
+            text = "The failure groups are as they were found." if any(changed) else "No failure group was changed."
+            self._session.answer(text)
+        return any(changed)
 
     def _folder(self, uri: object) -> Folder | None:
         """The folder of a URI; without one the first with several groups, else the first with failing tests."""

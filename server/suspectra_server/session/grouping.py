@@ -136,7 +136,7 @@ class Grouping:
         self._submit()
 
     def cancel(self) -> None:
-        """Nobody waits for groups any more: what is shown stays."""
+        """Stop looking for groups; the shown ranking stays."""
         self._jobs.cancel(("groups", self._key))
         self._whole.drop()
         self._answer()

@@ -44,7 +44,7 @@ class NextSteps:
         return self._known[1] if self._known is not None and self._known[0] is ranking else {}
 
     def close(self) -> None:
-        """Nobody waits for steps any more."""
+        """Stop looking for steps."""
         self._jobs.cancel(self._key)
 
     def _take(self, ranking: Ranking, steps: Mapping[int, str] | Exception) -> None:

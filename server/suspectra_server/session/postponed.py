@@ -27,13 +27,13 @@ class Postponed(Generic[Result]):
         self._timer: asyncio.TimerHandle | None = None
 
     def keep(self, result: Result) -> None:
-        """Keep a result back, in place of the one before."""
+        """Postpone a result, in place of the previous one."""
         self._result = result
         if self._timer is None:  # a new timer each time would delay results for ever
             self._timer = asyncio.get_running_loop().call_later(self._delay, self._time_is_up)
 
     def drop(self) -> None:
-        """Nobody wants the result any more; one that follows is shown when this one would have been."""
+        """Forget the result; one that follows is shown when this one would have been."""
         self._result = None
 
     def take(self) -> Result | None:

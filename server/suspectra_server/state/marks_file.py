@@ -205,7 +205,7 @@ def _parsed(content: Mapping[str, object]) -> dict[str, FileMarks]:
     marks = sum(len(one.examined) + len(one.innocent) for one in files.values())
     lines = sum(len(one.fingerprint.lines) for one in files.values())
     if len(files) > MAX_FILES or marks > MAX_MARKS or lines > MAX_LINES:
-        raise ValueError("it holds too many marks")
+        raise ValueError("it has too many marks")
     return files
 
 

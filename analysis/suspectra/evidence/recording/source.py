@@ -349,8 +349,8 @@ class RecordingSource:
             if decoded.odd:
                 self._odd[name] = decoded
         live.fresh, live.gone = [], []
-        here = {section for log in self._logs.values() for section in log.sections}
-        self._plans = {section: plan for section, plan in self._plans.items() if section in here}
+        present = {section for log in self._logs.values() for section in log.sections}
+        self._plans = {section: plan for section, plan in self._plans.items() if section in present}
         return self._oddities()
 
     def _oddities(self) -> list[Problem]:
