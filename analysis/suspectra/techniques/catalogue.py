@@ -133,7 +133,7 @@ INVESTIGATION = TechniqueInfo(
     "Investigation",
     "experiment",
     "Suspectra",
-    "(1 + q (L - 1)) / rank by All evidence; q = the share of the failing tests that the best alteration repairs - the"
+    "L^q / rank by All evidence; q = the share of the failing tests that the best alteration repairs - the"
     " share of the passing tests that it breaks; L = (1 / 2) / ((n - 1 / 2) / (N + 4)), n of N altered statements have"
     " no smaller q",
     EXPERIMENTS,

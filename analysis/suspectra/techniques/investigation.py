@@ -136,7 +136,7 @@ class Investigation(Staged):
             f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
             in_words(suspect.ef, suspect.ep, spectrum.counts),
         ]
-        put_in = f"(1 + {best.share:.4g} * ({best.likelihood:.4g} - 1)) / {before.rank_average:.4g}"
+        put_in = f"{best.likelihood:.4g}^{best.share:.4g} / {before.rank_average:.4g}"
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
 
 

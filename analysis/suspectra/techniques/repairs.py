@@ -61,7 +61,7 @@ class Repair:
     @property
     def factor(self) -> float:
         """By what the odds of the statement are multiplied; at least 1."""
-        return 1 + self.share * (self.likelihood - 1)
+        return float(self.likelihood**self.share)  # a share of the tests is that share of evidence
 
 
 @dataclass
