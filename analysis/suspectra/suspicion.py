@@ -60,6 +60,8 @@ class Suspicion:
     def in_turn(self, tests: Iterable[str]) -> list[str]:
         """Put failing tests in order: the first of each failure group, then the second of each, and so on.
 
+        In a group those that execute least come first: they take least time, and there is least to be at fault.
+
         Parameters
         ----------
         tests : iterable of str
@@ -71,7 +73,10 @@ class Suspicion:
             The same names.
         """
         wanted = set(tests)
-        groups = [[test for test in group if test in wanted] for group in self.groups]
+        groups = [
+            sorted((test for test in tests if test in wanted), key=group.statements_of)
+            for tests, group in zip(self.groups, self._groups, strict=True)
+        ]
         return [test for turn in zip_longest(*groups) for test in turn if test is not None]
 
     def at(self, group: int, file: str, line: int) -> float:
@@ -153,6 +158,10 @@ class _Group:
         found = repairs(made, self.base.spectrum)
         weight = np.where(self._chosen, scores(self.base, found), 0.0)
         self._weight = weight / max(float(weight.sum()), 1e-300)
+
+    def statements_of(self, test: str) -> int:
+        """How many statements a test executes."""
+        return len(self.base.spectrum.rows[self.base.spectrum.test_index[test]])
 
     def at(self, file: str, line: int) -> float:
         place = file, line
