@@ -1,6 +1,7 @@
 """The combination of all experiments: how they change a ranking, and which of them is made next."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import STREAMS
 from suspectra.program import Program
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Elements, Function, Spectrum
+from suspectra.suspicion import called_by, top_suspects
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos
 from suspectra.techniques.repairs import repairs
@@ -138,3 +140,28 @@ def test_every_technique_that_needs_experiments_can_be_investigated():
     names = {info.name for info in technique_infos() if Need.EXPERIMENTS in info.needs}
     assert names == set(KINDS)
     assert set(KINDS[COMBINATION]) == {kind for kinds in KINDS.values() for kind in kinds} == set(STREAMS)
+
+
+# where experiments are made
+
+CALLER = b"def caller():\n    return helper()\n\ndef helper():\n    a = 1\n    return a\n"
+
+
+def test_the_first_suspects_in_three_files_and_what_they_call():
+    files = tuple(f"{name}.py" for name in "abcde")
+    line = np.array([2, 5, 6, *range(1, 31), 1, 1, 1], np.int32)
+    file = np.array([0] * 3 + [1] * 30 + [2, 3, 4], np.int32)
+    functions = (Function(0, "caller", 1, 2), Function(0, "helper", 4, 6))
+    function = np.array([0, 1, 1] + [-1] * 33, np.int32)
+    elements = Elements(files, file, line, line, function, functions)
+    every = np.arange(len(line), dtype=np.int32)
+    # the first of each file executes in no passing test, each further statement of b.py in one more than the last
+    suspects = {0: 0, 33: 0, 34: 0, 35: 0} | {3 + number: number for number in range(30)} | {1: 31, 2: 31}
+    rows = [every, *(np.array([e for e in every if suspects[int(e)] > number], np.int32) for number in range(31))]
+    spectrum = Spectrum(tuple(f"t{n}" for n in range(32)), np.arange(32) == 0, elements, tuple(rows), every >= 0)
+    report = make_technique("ochiai").localize(spectrum)
+    top = top_suspects(report)
+    assert {files[number] for number in file[top]} == {"a.py", "b.py", "c.py"}
+    assert line[top[file[top] == 1]].tolist() == list(range(1, 17)), "five of rank 1, and those of rank 6 to 20"
+    program = Program((SimpleNamespace(path="a.py", digest=None),), source_of=lambda path: CALLER)
+    assert called_by(top, report, program).tolist() == [1, 2], "helper, whose own rank is behind 20"
