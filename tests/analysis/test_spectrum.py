@@ -1,11 +1,14 @@
 """The spectrum: counting, sharing what did not change, finding elements."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.spectrum import Counts, Elements, Function, Spectrum
+from suspectra.spectrum.changes import difference, removals
 
 
 def elements():
@@ -90,3 +93,28 @@ def test_counts_carried_over_equal_counts_from_nothing(before, after):
     assert (second.counts.failed, second.counts.passed) == (fresh.failed, fresh.passed)
     assert (second.counts.nf >= 0).all()
     assert (second.counts.np >= 0).all()
+
+
+@given(st.lists(st.integers(0, 3), max_size=8), st.lists(st.integers(0, 3), max_size=8))
+def test_the_difference_of_rows_is_that_of_multisets(before: list[int], now: list[int]) -> None:
+    rows = [np.array([n]) for n in range(4)]
+
+    def spectrum(marks: list[int]) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        return [rows[m] for m in marks], np.array([m % 2 == 0 for m in marks], bool), np.array(marks, np.int64)
+
+    parts = difference(spectrum(before), spectrum(now))
+    removed, added = (Counter((int(row[0]), bad) for row, bad in part) for part in parts)
+    left = Counter((m, m % 2 == 0) for m in before) - removed
+    assert left + added == Counter((m, m % 2 == 0) for m in now)
+
+
+@given(
+    st.lists(st.integers(0, 2**40), unique=True, max_size=200),
+    st.sets(st.integers(0, 199), max_size=100),
+    st.integers(0, 5),
+)
+def test_removals_are_found(before: list[int], gone: set[int], appended: int) -> None:
+    gone = {place for place in gone if place < len(before)}
+    new = [max(before, default=0) + 1 + n for n in range(appended)]
+    now = [item for place, item in enumerate(before) if place not in gone] + new
+    assert removals(np.array(before, np.int64), np.array(now, np.int64)) == sorted(gone)

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -100,6 +100,47 @@ T = TypeVar("T")
 _NAME, _COUNTED, _FAILING = attrgetter("name"), attrgetter("verdict.counted"), attrgetter("verdict.failing")
 
 
+class Outcomes(NamedTuple):
+    """What a spectrum needs to know of tests, in columns.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Their names.
+    failing : ndarray of bool, shape (tests,)
+        Whether each counts as failed.
+    counted : ndarray of bool, shape (tests,)
+        Whether each counts at all.
+
+    Examples
+    --------
+    >>> outcomes = Outcomes.from_tests([TestResult("test_a", Verdict.FAILED), TestResult("test_b", Verdict.SKIPPED)])
+    >>> outcomes.names, outcomes.failing.tolist(), outcomes.counted.tolist()
+    (('test_a', 'test_b'), [True, False], [True, False])
+    """
+
+    names: tuple[str, ...]
+    failing: Bools
+    counted: Bools
+
+    @classmethod
+    def from_tests(cls, tests: Sequence[TestResult]) -> Outcomes:
+        """Look at each test.
+
+        Parameters
+        ----------
+        tests : sequence of TestResult
+            In any order.
+
+        Returns
+        -------
+        Outcomes
+            In this order.
+        """
+        failing, counted = (np.fromiter(map(get, tests), bool, len(tests)) for get in (_FAILING, _COUNTED))
+        return cls(tuple(map(_NAME, tests)), failing, counted)
+
+
 @dataclass(frozen=True, eq=False)
 class EdgeEvidence:
     """The control-flow edges that tests traversed.
@@ -174,6 +215,8 @@ class Evidence:
         not. A reader that reads again returns the same objects for tests that did not change.
     replaced : tuple of Replaced
         What else changed since failing tests passed: files, packages, the interpreter.
+    outcomes : Outcomes, optional
+        Those of `tests`, from a reader that has them already.
 
     Examples
     --------
@@ -201,6 +244,7 @@ class Evidence:
     experiments: tuple[Experiment, ...] = ()
     changed: Mapping[str, Row] = field(default_factory=dict)
     replaced: tuple[Replaced, ...] = ()
+    outcomes: Outcomes | None = None
 
     @property
     def program(self) -> Program:
@@ -228,9 +272,10 @@ class Evidence:
         Spectrum
             Its rows are the same array objects.
         """
-        counted = list(map(_COUNTED, self.tests))
-        tests = _take(tuple(map(_NAME, self.tests)), counted)
-        failed = np.fromiter(map(_FAILING, self.tests), bool, len(self.tests))[counted]
+        outcomes = self.outcomes or Outcomes.from_tests(self.tests)
+        counted = outcomes.counted
+        tests = _take(outcomes.names, counted)
+        failed = outcomes.failing[counted]
         rows = _take(self.rows, counted)
         edge_rows = _take(self.edges.rows, counted) if self.edges else None
         edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None
@@ -433,5 +478,5 @@ def _candidates(elements: Elements, files: tuple[MeasuredFile, ...], include_tes
     return candidates
 
 
-def _take(items: Sequence[T], selected: Sequence[bool]) -> tuple[T, ...]:
-    return tuple(items) if all(selected) else tuple(compress(items, selected))
+def _take(items: Sequence[T], selected: Bools) -> tuple[T, ...]:
+    return tuple(items) if selected.all() else tuple(compress(items, selected.tolist()))

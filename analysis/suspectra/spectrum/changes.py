@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.spectrum.counts import Change, Counts
-from suspectra.spectrum.rows import ranges
+from suspectra.spectrum.rows import Derived, ranges
 
 _ONE = np.int32(1)
+_MANY_REMOVALS = 100
 
 
 def numbered(marks: Sequence[Hashable]) -> dict[object, int]:
@@ -42,58 +43,108 @@ def numbered(marks: Sequence[Hashable]) -> dict[object, int]:
     return index_of
 
 
-def rows_by_identity(rows: Sequence[Row], failed: Bools) -> dict[object, int]:
-    """Map the identity of each row, and the outcome of its test, to the row's index. Content is not compared.
+def identities(rows: Sequence[object]) -> Ints:
+    """Return the identity of each object.
 
     Parameters
     ----------
-    rows : sequence of ndarray of int32
-        One for each test.
-    failed : ndarray of bool, shape (tests,)
-        Whether each test failed.
+    rows : sequence of object
+        Rows of tests, or their records. For derived rows it is the identity of what they are derived from.
 
     Returns
     -------
-    dict
-        The index of each row.
+    ndarray of int64, shape (k,)
+        Equal where the objects are the same, as long as they exist.
 
     Examples
     --------
     >>> row = np.array([0, 1], np.int32)
-    >>> sorted(rows_by_identity([row, row.copy()], np.array([True, False])).values())
-    [0, 1]
+    >>> first, second = identities([row, row])
+    >>> bool(first == second)
+    True
     """
-    marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
-    index_of: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
-    return index_of if len(index_of) == len(marks) else numbered(marks)  # several tests may share a row
+    objects = rows.source if isinstance(rows, Derived) else rows
+    return np.fromiter(map(id, objects), np.int64, len(objects))
 
 
-def not_in(
-    index: Mapping[object, int], other: Mapping[object, int], rows: Sequence[Row], failed: Bools
-) -> list[tuple[Ints, bool]]:
-    """Return the rows that another spectrum does not have.
+def removals(previous: Ints, now: Ints) -> list[int] | None:
+    """Find what was removed from a sequence, if apart from that it was only appended to.
+
+    That is how the tests of a recording change: a test that runs again moves to the end.
 
     Parameters
     ----------
-    index, other : mapping
-        The rows of one spectrum and of the other, by identity: see :func:`rows_by_identity`.
-    rows : sequence of ndarray of int32
-        Those of the first spectrum.
-    failed : ndarray of bool, shape (tests,)
-        Whether each of its tests failed.
+    previous, now : ndarray of int64, shape (k,) and (m,)
+        What identifies the items before and after the change.
 
     Returns
     -------
-    list of (ndarray of int32, bool)
-        Rows of the first spectrum, and whether the test of each failed.
+    list of int or None
+        The places in `previous`, ascending; what is left of it is the beginning of `now`. None if the change is another
+        one, or too large to be found faster than by looking every item up.
+
+    Examples
+    --------
+    >>> removals(np.array([1, 2, 3, 4]), np.array([1, 3, 4, 5])), removals(np.arange(999), np.arange(999)[::-1])
+    ([1], None)
+    """
+    removed: list[int] = []
+    old = new = 0
+    while old < len(previous):
+        left = min(len(previous) - old, len(now) - new)
+        differs = previous[old : old + left] != now[new : new + left]
+        same = int(differs.argmax()) if differs.any() else left
+        old, new = old + same, new + same
+        if old < len(previous):
+            removed.append(old)
+            old += 1
+            if len(removed) > _MANY_REMOVALS:
+                return None
+    return removed
+
+
+def difference(
+    previous: tuple[Sequence[Row], Bools, Ints], now: tuple[Sequence[Row], Bools, Ints]
+) -> tuple[list[tuple[Ints, bool]], list[tuple[Ints, bool]]]:
+    """Return the rows that only one of two spectra has, each with whether its test failed.
+
+    Parameters
+    ----------
+    previous, now : tuple
+        For each spectrum its rows, whether their tests failed, and what identifies a row with its outcome: rows with
+        the same number are taken to be equal.
+
+    Returns
+    -------
+    removed, added : list of (ndarray of int32, bool)
+        As `Counts.updated` takes them.
 
     Examples
     --------
     >>> rows, failed = [np.array([0, 1]), np.array([0, 2])], np.array([True, False])
-    >>> [(row.tolist(), bad) for row, bad in not_in({"a": 0, "b": 1}, {"a": 0}, rows, failed)]
-    [([0, 2], False)]
+    >>> removed, added = difference((rows, failed, np.array([7, 8])), (rows[:1], failed[:1], np.array([7])))
+    >>> [(row.tolist(), bad) for row, bad in removed], added
+    ([([0, 2], False)], [])
     """
-    return [(rows[i], bool(failed[i])) for mark, i in index.items() if mark not in other]
+    places = removals(previous[2], now[2])
+    if places is not None:
+        return _chosen(previous, places), _chosen(now, range(len(previous[2]) - len(places), len(now[2])))
+    then, since = Counter(previous[2].tolist()), Counter(now[2].tolist())
+    return _chosen(previous, _beyond(previous[2], since)), _chosen(now, _beyond(now[2], then))
+
+
+def _chosen(spectrum: tuple[Sequence[Row], Bools, Ints], places: Iterable[int]) -> list[tuple[Ints, bool]]:
+    rows, failed, _ = spectrum
+    return [(rows[place], bool(failed[place])) for place in places]
+
+
+def _beyond(marks: Ints, others: Counter[int]) -> Iterator[int]:
+    """The places of marks that the others do not have as often; several tests may share a row."""
+    for place, mark in enumerate(marks.tolist()):
+        if others[mark] > 0:
+            others[mark] -= 1
+        else:
+            yield place
 
 
 def changed_columns(previous: Counts, after: Counts, changed: Iterable[tuple[Ints, bool]]) -> Ints:

@@ -7,9 +7,8 @@ from typing import Generic, TypeVar
 
 from suspectra.arrays import Ints
 from suspectra.cancellation import checked
-from suspectra.spectrum.changes import numbered
+from suspectra.spectrum.changes import identities, numbered
 from suspectra.spectrum.counts import Change, Counts
-from suspectra.spectrum.rows import Derived
 from suspectra.spectrum.spectrum import Spectrum
 
 T = TypeVar("T")
@@ -144,8 +143,4 @@ def _identities(spectrum: Spectrum) -> list[tuple[int, int, int]]:
     """The identity of each test's rows: of the arrays themselves, or of those that they are derived from."""
     nothing = (0,) * len(spectrum.rows)
     parts = (spectrum.rows, spectrum.edge_rows, spectrum.edge_counts)
-    return list(zip(*(nothing if part is None else _identities_of(part) for part in parts), strict=True))
-
-
-def _identities_of(rows: Sequence[Ints]) -> Iterable[int]:
-    return map(id, rows.source if isinstance(rows, Derived) else rows)
+    return list(zip(*(nothing if part is None else identities(part).tolist() for part in parts), strict=True))

@@ -16,7 +16,7 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
-from suspectra.spectrum.changes import MovedFiles, changed_columns, not_in, rows_by_identity, same_files
+from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
@@ -425,11 +425,7 @@ class Spectrum:
         ([0, 0, 0], True)
         """
         if "counts" in previous.__dict__ and "counts" not in self.__dict__:
-            then, now = previous._row_index, self._row_index
-            removed, added = (
-                not_in(then, now, previous.rows, previous.failed),
-                not_in(now, then, self.rows, self.failed),
-            )
+            removed, added = difference(previous._rows_and_marks, self._rows_and_marks)
             self.__dict__["counts"] = counts = previous.counts.updated(removed, added)
             if "pairs" in previous.__dict__ and not previous.pairs.is_sparse:
                 changed = changed_columns(previous.counts, counts, removed + added)
@@ -439,11 +435,8 @@ class Spectrum:
             and "edge_hit_counts" not in self.__dict__
             and self.edge_rows is not None
         ):
-            then, now = previous._edge_row_index, self._edge_row_index
-            self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(
-                not_in(then, now, previous.edge_rows or (), previous.failed),
-                not_in(now, then, self.edge_rows, self.failed),
-            )
+            removed, added = difference(previous._edge_rows_and_marks, self._edge_rows_and_marks)
+            self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(removed, added)
 
     def follow_files(self, previous: Spectrum) -> None:
         """Reuse the counts of a spectrum of which some files have changed.
@@ -459,15 +452,12 @@ class Spectrum:
         if not (self.runs and previous.runs):
             return
         old, new = same_files(previous.elements.versions, self.elements.versions)
-        then, now = previous._run_index, self._run_index
-        if len(then.keys() ^ now.keys()) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
+        then, now = _run_marks(previous, self)
+        removed, added = difference((previous.rows, previous.failed, then), (self.rows, self.failed, now))
+        if len(removed) + len(added) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
             return
         if "counts" in previous.__dict__:
             moved = MovedFiles.between(previous.elements.file_start, self.elements.file_start, old, new)
-            removed, added = (
-                not_in(then, now, previous.rows, previous.failed),
-                not_in(now, then, self.rows, self.failed),
-            )
             self.__dict__["counts"] = moved.counts(previous.counts, removed, added, self.rows, self.failed)
         if "edge_hit_counts" not in previous.__dict__:
             return
@@ -475,26 +465,32 @@ class Spectrum:
         if old_edges is not None and new_edges is not None:
             (old_starts, old_rows), (new_starts, new_rows) = old_edges, new_edges
             moved = MovedFiles.between(old_starts, new_starts, old, new)
-            removed, added = not_in(then, now, old_rows, previous.failed), not_in(now, then, new_rows, self.failed)
+            removed, added = difference((old_rows, previous.failed, then), (new_rows, self.failed, now))
             counts = moved.counts(previous.edge_hit_counts, removed, added, new_rows, self.failed)
             self.__dict__["edge_hit_counts"] = counts
 
     @cached_property
-    def _row_index(self) -> dict[object, int]:
-        return rows_by_identity(self.rows, self.failed)
+    def _rows_and_marks(self) -> tuple[Sequence[Row], Bools, Ints]:
+        """The rows, and what identifies each with its outcome; the content is not compared."""
+        return self.rows, self.failed, identities(self.rows) * 2 + self.failed
 
     @cached_property
-    def _edge_row_index(self) -> dict[object, int]:
-        return rows_by_identity(self.edge_rows or (), self.failed)
-
-    @property
-    def _run_index(self) -> dict[object, int]:
-        """The row of each run and outcome."""
-        marks = zip(self.runs, self.failed.tolist(), strict=True)
-        return dict(zip(marks, range(len(self.runs)), strict=True))
+    def _edge_rows_and_marks(self) -> tuple[Sequence[Row], Bools, Ints]:
+        rows = self.edge_rows or ()
+        return rows, self.failed, identities(rows) * 2 + self.failed
 
     def _edges_by_file(self) -> tuple[Ints, Sequence[Row]] | None:
         """The first edge of each file, and the edge rows; None where edges are not sorted by file."""
         if self.edges is None or self.edge_rows is None or np.any(np.diff(self.edges.file) < 0):
             return None
         return np.searchsorted(self.edges.file, np.arange(len(self.elements.files) + 1)), self.edge_rows
+
+
+def _run_marks(previous: Spectrum, now: Spectrum) -> tuple[Ints, Ints]:
+    """A number for each run and outcome, the same in both spectra."""
+    numbers: dict[tuple[Hashable, bool], int] = {}
+    first, second = (
+        np.array([numbers.setdefault(mark, len(numbers)) for mark in zip(one.runs, one.failed.tolist(), strict=True)])
+        for one in (previous, now)
+    )
+    return first, second

@@ -47,7 +47,7 @@ class ChangesSincePass:
         Parameters
         ----------
         records : iterable of Record
-            Those that count.
+            Those that count, at least those of tests that do not pass.
         passes : mapping of str to Record
             The last pass of tests that do not pass now, by name.
         sections : sequence of Section
@@ -91,7 +91,7 @@ def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[R
     Parameters
     ----------
     records : iterable of Record
-        Those that count.
+        Those that count, at least those of tests that do not pass.
     passes : mapping of str to Record
         The last pass of tests that do not pass now, by name.
 

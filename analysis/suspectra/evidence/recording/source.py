@@ -28,6 +28,7 @@ from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.layout_change import LayoutChange
 from suspectra.evidence.recording.live import LiveRecords
 from suspectra.evidence.recording.log import Log
+from suspectra.evidence.recording.record_table import RecordTable
 from suspectra.evidence.recording.records import EMPTY, RUN_AGAIN, Record, Rows, Section, damaged
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.recording.stacks import Stacks
@@ -102,6 +103,7 @@ class RecordingSource:
         self._laid_out: list[tuple[Section, int]] = []
         self._plans: dict[Section, Decoder] = {}
         self._live = LiveRecords()
+        self._table = RecordTable()
         self._stacks = Stacks()
         self._changes = ChangesSincePass()
         self._decoded: dict[tuple[str, int], Rows] = {}
@@ -156,23 +158,25 @@ class RecordingSource:
             raise
         records, gone = self._without_deleted()
         problems += gone
-        decoded = [self._decoded[record.key] for record in records]
+        self._table.update(records, self._layout)
+        table, notable = self._table, self._table.notable
         passes = self._live.passes
         return Evidence(
             source=self._name(),
-            tests=tuple([record.result for record in records]),
+            tests=tuple(table.results),
             files=self._layout.files,
-            rows=tuple([d.row for d in decoded]),
+            rows=tuple(table.rows),
             at_import=self._outside(sections, problems),
-            edges=self._edges(decoded) if self.edges else None,
+            edges=self._edges(table.decoded) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
             runs=tuple(records),
             collection_errors=self._collection_errors(),
-            stacks=self._stacks.update(records, self._layout),
+            stacks=self._stacks.update(notable, self._layout),
             source_of=SourceReader(self.workspace) if self.edges else None,
             reading=self._reading,
-            changed=self._changes.update(records, passes, self._sections(), self._layout) if passes else {},
-            replaced=replaced(records, passes),
+            changed=self._changes.update(notable, passes, self._sections(), self._layout) if passes else {},
+            replaced=replaced(notable, passes),
+            outcomes=table.outcomes,
         )
 
     def _collection_errors(self) -> tuple[CollectionError, ...]:

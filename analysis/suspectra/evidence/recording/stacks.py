@@ -26,7 +26,7 @@ class Stacks:
         Parameters
         ----------
         records : iterable of Record
-            The records that count.
+            Those that count, at least those with a stack.
         layout : Layout
             The versions of the sources.
 

@@ -1,0 +1,96 @@
+"""The records that count as columns, which are updated after a change instead of being made again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from suspectra.arrays import Row
+from suspectra.evidence.evidence import Outcomes, TestResult
+from suspectra.evidence.recording.layout import Layout
+from suspectra.evidence.recording.records import Record, Rows
+from suspectra.spectrum.changes import identities, removals
+
+
+class RecordTable:
+    """Columns of the records that count.
+
+    Attributes
+    ----------
+    records : list of Record
+    results : list of TestResult
+    decoded : list of Rows
+    rows : list of ndarray of int32
+        For each record, in their order.
+    """
+
+    def __init__(self) -> None:
+        self._layout: Layout | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._identity = identities(())
+        self._names: list[str] = []
+        self._failing = self._counted = self._is_notable = np.zeros(0, bool)
+        self.records: list[Record] = []
+        self.results: list[TestResult] = []
+        self.decoded: list[Rows] = []
+        self.rows: list[Row] = []
+
+    def update(self, records: Sequence[Record], layout: Layout) -> None:
+        """Take over the present records.
+
+        Parameters
+        ----------
+        records : sequence of Record
+            All are decoded.
+        layout : Layout
+            The columns of the decoded rows; with another one than before everything is made again.
+        """
+        identity = identities(records)
+        removed = removals(self._identity, identity) if layout is self._layout else None
+        if removed is None:
+            self._clear()
+        else:
+            self._remove(removed)
+        self._append(records[len(self.records) :])
+        self._identity, self._layout = identity, layout
+
+    def _remove(self, places: Sequence[int]) -> None:
+        for column in (self._names, self.records, self.results, self.decoded, self.rows):
+            for place in reversed(places):
+                del column[place]
+        self._failing, self._counted, self._is_notable = (
+            np.delete(column, places) for column in (self._failing, self._counted, self._is_notable)
+        )
+
+    def _append(self, records: Sequence[Record]) -> None:
+        decoded = [_decoded(record) for record in records]
+        results = [record.result for record in records]
+        self.records += records
+        self.results += results
+        self.decoded += decoded
+        self.rows += [one.row for one in decoded]
+        new = Outcomes.from_tests(results)
+        notable = np.array([record.stack is not None or not record.ended.passed for record in records], bool)
+        self._names += new.names
+        self._failing = np.concatenate([self._failing, new.failing])
+        self._counted = np.concatenate([self._counted, new.counted])
+        self._is_notable = np.concatenate([self._is_notable, notable])
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The names and verdicts of the tests."""
+        return Outcomes(tuple(self._names), self._failing, self._counted)
+
+    @property
+    def notable(self) -> list[Record]:
+        """The records of tests that do not pass, or have a stack."""
+        return [self.records[place] for place in np.flatnonzero(self._is_notable).tolist()]
+
+
+def _decoded(record: Record) -> Rows:
+    if record.decoded is None:
+        raise LookupError("a record that counts is decoded before it is used")
+    return record.decoded
