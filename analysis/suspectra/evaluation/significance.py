@@ -39,7 +39,7 @@ def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | fl
 
 @dataclass(frozen=True)
 class SignedRankTest:
-    """The result of a Wilcoxon signed-rank test.
+    """The result of a Wilcoxon signed-rank test (Wilcoxon 1945; paper 004, §3.2).
 
     Parameters
     ----------

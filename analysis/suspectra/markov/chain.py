@@ -25,7 +25,7 @@ from suspectra.markov.structure import Structure, usage_error, whole_numbers
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A first-order Markov model of debugging. Build one with the functions of this module.
+    """A first-order Markov model of debugging (paper 003). Build one with the functions of this module.
 
     The order of states is groups, subgraphs, locations, hubs. State 0, the best group, is the start.
 
@@ -192,7 +192,9 @@ class Chain:
 
 
 def groups_of(scores: Sequence[float] | Floats) -> Ints:
-    """Return the group of each location: 0 for the highest score. NaN and -inf share the last group.
+    """Return the group of each location (paper 003, Definition 28): 0 for the highest score.
+
+    NaN and -inf share the last group.
 
     Parameters
     ----------

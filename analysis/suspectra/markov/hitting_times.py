@@ -35,7 +35,7 @@ MAX_CORRECTED = 24
 
 @dataclass(frozen=True, eq=False)
 class HittingTimes:
-    """Expected numbers of steps until each location is reached.
+    """Expected numbers of steps until each location is reached (paper 003, Definition 22).
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def ht_rank(log_steps: Floats) -> Floats:
 
 
 class HittingTimeSolver:
-    """The hitting times of a chain from any start, after one elimination.
+    """The hitting times of a chain from any start, after one elimination (paper 003, Definition 22).
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class HittingTimeSolver:
 
 
 def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTimes:
-    """Compute the exact expected hitting times of all locations from the start of a chain.
+    """Compute the exact expected hitting times of all locations from the start of a chain (paper 003, Definition 22).
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from suspectra.markov.move import CALLED_FROM_HERE, CALLS_THIS, RUNS_JUST_AFTER,
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Which statements of a program are neighbours.
+    """Which statements of a program are neighbours (paper 003, Definition 26, and calls).
 
     Parameters
     ----------

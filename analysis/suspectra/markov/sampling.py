@@ -74,7 +74,7 @@ def sample_hitting_times(
     confidence: float = 0.95,
     progress: Progress | None = None,
 ) -> SampledHittingTimes:
-    """Estimate the hitting times of all locations by random walks from the start of a chain.
+    """Estimate the hitting times of all locations by random walks (paper 003, the note under Definition 22).
 
     Parameters
     ----------

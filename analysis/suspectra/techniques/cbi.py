@@ -26,7 +26,7 @@ CONFIDENCE = 1.96
 
 @dataclass(frozen=True, eq=False)
 class PredicateTruth:
-    """In how many runs each predicate was true and was evaluated, with its Increase.
+    """In how many runs each predicate was true and was evaluated, with its Increase (Liblit et al. 2005).
 
     Parameters
     ----------

@@ -267,7 +267,9 @@ def _order(profiles: IntMatrix, run: int) -> Ints:
 
 
 def moved_blocks(order: Ints, other: Ints) -> Ints:
-    """Return the fewest blocks to move so that one order becomes the other: all outside a longest common subsequence.
+    """Return the fewest blocks to move so that one order becomes the other (Renieris & Reiss 2003).
+
+    These are all blocks outside a longest common subsequence.
 
     Parameters
     ----------
