@@ -11,7 +11,7 @@ EVERY = 0
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
-KINDS = {COMBINATION: ("switch",), "switching": ("switch",)}
+KINDS = {COMBINATION: ("switch",), "switching": ("switch",), "value-replacement": ("value",)}
 """The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
 
 
@@ -120,7 +120,8 @@ class Experiment:
             return f"with {self.detail}"
         if self.kind == "value":
             at = "" if self.instance == EVERY else f" the {_nth(self.instance)} time"
-            return f"with {self.place} = {self.detail}{at}"
+            equals = "" if self.place.endswith("=") else " ="
+            return f"with {self.place}{equals} {self.detail}{at}"
         if self.place == "for":
             return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
         how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"

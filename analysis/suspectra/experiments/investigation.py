@@ -199,7 +199,7 @@ class _Underway:
 
     def __init__(self, investigation: Investigation, made: list[Experiment], end: float):
         self._investigation, self._made, self._end = investigation, made, end
-        self._known = {experiment.key for experiment in made}
+        self._known: dict[tuple[object, ...], Experiment] = {experiment.key: experiment for experiment in made}
         self._suspects = investigation.suspects
         self._suspects.update(made)
         self._tests = RepeatedTests(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
@@ -21,6 +22,8 @@ TIME_FACTOR, LEAST_SECONDS = 20, 1.0
 
 BATCH, BATCH_S = 50, 1.0
 """Altered runs in one process: at most so many, of tests that take so long together."""
+
+_Alteration = TypeVar("_Alteration", bound=Alteration)
 
 
 class RepeatedTest:
@@ -87,6 +90,28 @@ class RepeatedTest:
         Experiment
             One for each alteration, as it is known. At the end `complete` says whether there are no more.
         """
+        for alteration, answer in self.answers(alterations, end, known):
+            yield alteration.experiment(self.test, answer)
+
+    def answers(
+        self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()
+    ) -> Iterator[tuple[_Alteration, Answer]]:
+        """Try alterations until the time is up, as :meth:`experiments` does.
+
+        Parameters
+        ----------
+        alterations : iterable of Alteration
+            Taken one by one, as there is time.
+        end : float
+            When to stop, as ``time.monotonic`` has it.
+        known : collection
+            The keys of experiments that need not be made again.
+
+        Yields
+        ------
+        tuple of Alteration and Answer
+            How the test ended with it.
+        """
         self.complete = False
         waiting = checked(one for one in alterations if one.experiment(self.test).key not in known)
         while (now := time.monotonic()) < end:
@@ -94,8 +119,7 @@ class RepeatedTest:
             if not batch:
                 self.complete = True
                 return
-            for alteration, answer in zip(batch, self._try(batch), strict=True):
-                yield alteration.experiment(self.test, answer)
+            yield from zip(batch, self._try(batch), strict=True)
 
     def _batch_size(self, left: float) -> int:
         size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1

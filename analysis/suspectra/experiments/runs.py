@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,12 +61,15 @@ class Answer(NamedTuple):
         The type of the exception that ended it, empty for none.
     message : str
         A digest of what the exception says, empty for none.
+    noted : mapping
+        What the machine answered, with what the kind of the run adds.
     """
 
     outcome: Outcome
     seconds: float
     exception: str
     message: str = ""
+    noted: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,6 +348,7 @@ def answer_of(answer: Mapping[str, Any]) -> Answer:
         float(answer["seconds"]),
         str(answer["exception"]),
         str(answer.get("message", "")),
+        answer,
     )
 
 

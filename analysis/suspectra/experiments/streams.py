@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
+from suspectra.experiments.replacing import ValueReplacing
 from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import switches
 from suspectra.spectrum import Spectrum
@@ -30,8 +31,8 @@ class Setting:
         How suspicious statements are; asked again and again, as that changes with what is found.
     end : float
         When to stop, as ``time.monotonic`` has it.
-    known : collection
-        The keys of experiments that need not be made again.
+    known : mapping of tuple to Experiment
+        The experiments that need not be made again, by their keys.
     tests : RepeatedTests
         All tests, for streams that run passing ones too.
     spectrum : Spectrum
@@ -44,7 +45,7 @@ class Setting:
 
     at: At
     end: float
-    known: Collection[tuple[object, ...]]
+    known: Mapping[tuple[object, ...], Experiment]
     tests: RepeatedTests
     spectrum: Spectrum
     read: Callable[[str], bytes | None]
@@ -136,5 +137,37 @@ def by_suspicion(alterations: Iterable[Alteration], test: str, at: At) -> Iterat
         left = left[_CHUNK:]
 
 
-STREAMS: dict[str, StreamMaker] = {"switch": switch_stream}
+def value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+    """Put other values in the place of those that a failing test assigns.
+
+    Parameters
+    ----------
+    test : RepeatedTest
+        The test.
+    setting : Setting
+        What else there is to know.
+
+    Yields
+    ------
+    Experiment
+        As each is made.
+    """
+    made = (one for one in setting.known.values() if one.kind == "value" and one.test == test.test)
+    repaired = {(one.file, one.line) for one in made if one.outcome.repairs}
+    passing = _most_alike(test.test, setting.spectrum)
+    yield from ValueReplacing(test, setting.at, passing, repaired=repaired).experiments(setting.end, setting.known)
+
+
+def _most_alike(test: str, spectrum: Spectrum) -> list[str]:
+    """The passing tests of its module, those first that execute most of what it executes and little else."""
+    executed = set(spectrum.rows[spectrum.test_index[test]].tolist())
+    alike = []
+    for name, failed, row in zip(spectrum.tests, spectrum.failed.tolist(), spectrum.rows, strict=True):
+        if not failed and name.partition("::")[0] == test.partition("::")[0]:
+            shared = len(executed.intersection(row.tolist()))
+            alike.append((shared / max(len(executed) + len(row) - shared, 1), name))
+    return [name for _, name in sorted(alike, key=lambda entry: -entry[0])]
+
+
+STREAMS: dict[str, StreamMaker] = {"switch": switch_stream, "value": value_stream}
 """By the kind of experiments, in the order in which they begin."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from suspectra.output.ranking import Listing
 from suspectra.output.terminal import Style, fit, safe, terminal_width
-from suspectra.techniques.switching import findings_in_words
+from suspectra.techniques.findings import findings_in_words
 
 if TYPE_CHECKING:
     from suspectra.experiment import Experiment

@@ -141,6 +141,16 @@ INVESTIGATION = TechniqueInfo(
     " investigate`; what no experiment repairs is ranked by All evidence.",
     uses=EDGES,
 )
+VALUE_REPLACEMENT = TechniqueInfo(
+    "value-replacement",
+    "Value replacement",
+    "experiment",
+    "Jeffrey, Gupta & Gupta 2008",
+    "the number of failing tests that pass with another value in the place of one that the statement assigns + Ochiai",
+    EXPERIMENTS,
+    "Strong if a wrong value is computed once: failing tests are run again with other values. Needs `suspectra"
+    " investigate --technique value-replacement`; statements that it has not tried yet are ranked by Ochiai.",
+)
 
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
@@ -154,5 +164,6 @@ CATALOGUE: dict[str, Entry] = {
         Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
         Entry(SWITCHING, "suspectra.techniques.switching:Switching"),
         Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
+        Entry(VALUE_REPLACEMENT, "suspectra.techniques.value_replacement:ValueReplacement"),
     )
 }

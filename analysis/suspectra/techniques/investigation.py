@@ -23,10 +23,10 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
 from suspectra.techniques.catalogue import INVESTIGATION as INFO
+from suspectra.techniques.findings import findings_in_words
 from suspectra.techniques.formulas import in_words
 from suspectra.techniques.repairs import Repair, repairs
 from suspectra.techniques.staged import Staged
-from suspectra.techniques.switching import findings_in_words
 from suspectra.techniques.technique import headline, own_report, score_difference
 
 _EVIDENCE = AllEvidence()

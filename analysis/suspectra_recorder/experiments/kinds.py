@@ -9,6 +9,7 @@ from typing import Any
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.run_kind import Job, RunKind
 from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.value_kinds import make_value_kinds
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
@@ -88,4 +89,6 @@ def make_kinds(
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
+    if "value" in names or "values" in names:
+        kinds |= make_value_kinds()
     return kinds

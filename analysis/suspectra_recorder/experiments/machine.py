@@ -56,7 +56,11 @@ def start(manager: pytest.PytestPluginManager) -> None:
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
         order = Order.from_json(os.environ[VARIABLE])
         order.take_out_of(os.environ)
-        manager.register(_Machine(order), NAME)
+        machine = _Machine(order)
+        manager.register(machine, NAME)
+        for kind in machine.kinds.values():
+            if kind.plugin is not None:
+                manager.register(kind.plugin)
 
 
 class _Machine:

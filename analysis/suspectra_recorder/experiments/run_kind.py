@@ -21,9 +21,12 @@ class RunKind:
     ----------
     instrument : Instrument or None
         What is inserted into the sources of the workspace when jobs of this kind will be asked for.
+    plugin : object or None
+        What pytest calls besides.
     """
 
     instrument: Instrument | None = None
+    plugin: object = None
 
     def prepare(self) -> None:
         """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""

@@ -18,8 +18,8 @@ from suspectra.measured_file import MeasuredFile
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
+from suspectra.techniques.findings import findings_in_words
 from suspectra.techniques.repairs import repairs
-from suspectra.techniques.switching import findings_in_words
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State

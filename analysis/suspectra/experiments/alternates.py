@@ -1,0 +1,238 @@
+"""Other values for one that was assigned, in the order in which they are tried.
+
+The first four are those of value replacement (Jeffrey, Gupta & Gupta 2008), as Li et al. 2016 define them for the value
+that a statement assigns: of the values seen at that statement the lowest, the highest, and the nearest on each side.
+The others come from a pool: what the failing comparison expected, the opposite of a truth, further values of the
+statement, an empty one and None. At last a number is moved by one; if that moves a comparison, a line through both
+distances says which number would make its sides equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal, DecimalException
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from suspectra_recorder.experiments.literals import as_number, to_text
+
+MAX_POOL = 6
+"""Values of a statement that are tried because they were seen there in any run."""
+
+MAX_ROOTS = 8
+"""Numbers that are tried because they may make the sides of a comparison equal."""
+
+_DAY = timedelta(days=1)
+_DIGITS = 9
+
+
+class Alternate(NamedTuple):
+    """Another value.
+
+    Parameters
+    ----------
+    role : str
+        Why it is tried, such as ``next below``.
+    value : object
+        What `suspectra_recorder.experiments.literals` can write down.
+    """
+
+    role: str
+    value: Any
+
+
+def published(value: object, seen: Iterable[object]) -> list[Alternate]:
+    """The four alternates of value replacement.
+
+    Parameters
+    ----------
+    value : object
+        What was assigned.
+    seen : iterable of object
+        What was assigned by the same statement, at any time.
+
+    Returns
+    -------
+    list of Alternate
+        At most four, each value once; none if values of the kind have no order.
+
+    Examples
+    --------
+    >>> [tuple(alternate) for alternate in published(5, [9, 1, 5, 4, 7])]
+    [('lowest', 1), ('highest', 9), ('next below', 4), ('next above', 7)]
+    """
+    kind = _kind(value)
+    if kind is None:
+        return []
+    others = sorted({one for one in seen if _kind(one) == kind and one != value})  # type: ignore[type-var]
+    if not others:
+        return []
+    below = [one for one in others if one < value]  # type: ignore[operator]
+    above = [one for one in others if one > value]  # type: ignore[operator]
+    found = [Alternate("lowest", others[0]), Alternate("highest", others[-1])]
+    if below:
+        found.append(Alternate("next below", below[-1]))
+    if above:
+        found.append(Alternate("next above", above[0]))
+    return _distinct(found, value)
+
+
+def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> list[Alternate]:
+    """Further values that may be right.
+
+    Parameters
+    ----------
+    value : object
+        What was assigned.
+    seen : iterable of object
+        What was assigned by the same statement, at any time and in any run.
+    expected : iterable of object
+        The sides of the comparison that made the test fail.
+
+    Returns
+    -------
+    list of Alternate
+        Each value once.
+
+    Examples
+    --------
+    >>> [tuple(alternate) for alternate in pool("a", ["a", "b"], ["c", 3])]
+    [('expected', 'c'), ('seen', 'b'), ('empty', ''), ('None', None)]
+    >>> [tuple(alternate) for alternate in pool(True, [], [])]
+    [('opposite', False), ('None', None)]
+    """
+    found = [Alternate("expected", one) for one in expected if value is None or _family(one) == _family(value)]
+    if isinstance(value, bool):
+        found.append(Alternate("opposite", not value))
+    found += [Alternate("seen", one) for one in seen][: MAX_POOL + 1]
+    if isinstance(value, (str, bytes, tuple)):
+        found.append(Alternate("empty", type(value)()))
+    found.append(Alternate("None", None))
+    return _distinct(found, value)
+
+
+def one_more(value: object) -> Any:
+    """The next number or day.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    object
+        Of the same type; None if there is none, or too large.
+
+    Examples
+    --------
+    >>> one_more(3), one_more(date(2020, 7, 14)), one_more("3"), one_more(True)
+    (4, datetime.date(2020, 7, 15), None, None)
+    """
+    try:
+        if as_number(value) is None or _is_nan(value):
+            return None
+        more = value + (_DAY if isinstance(value, (date, timedelta)) else 1)  # type: ignore[operator]
+    except (OverflowError, DecimalException):
+        return None
+    return more if more != value and to_text(more) else None
+
+
+def roots(value: object, before: Mapping[str, float], after: Mapping[str, float]) -> list[Alternate]:
+    """The numbers that would make the sides of a comparison equal, if its distance changed along a line.
+
+    Parameters
+    ----------
+    value : object
+        A number or day.
+    before, after : mapping of str to float
+        The distances of comparisons with this value, and with `one_more` in its place; the last comparison last.
+
+    Returns
+    -------
+    list of Alternate
+        Each root, and the numbers beside it; the roots of the last comparisons first, `MAX_ROOTS` at most.
+
+    Examples
+    --------
+    >>> [tuple(alternate) for alternate in roots(10, {"a": 6.0, "b": 1.0}, {"a": 4.0, "b": 1.0})]
+    [('root', 13), ('root', 14), ('root', 12)]
+    """
+    number = as_number(value)
+    if number is None or not math.isfinite(number):
+        return []
+    found: list[Alternate] = []
+    for key in reversed(list(after)):
+        slope = after[key] - before.get(key, after[key])
+        if slope:
+            found += [Alternate("root", near) for near in _near(value, number - before[key] / slope)]
+    more = one_more(value)
+    kept = [alternate for alternate in _distinct(found, value) if more is None or alternate.value != more]
+    return kept[:MAX_ROOTS]
+
+
+def _near(value: object, root: float) -> Iterator[Any]:
+    """A root as a value of the same type, and those beside it."""
+    try:
+        if isinstance(value, (date, timedelta)):
+            here = as_number(value)
+            assert here is not None
+            for step in (0, 1, -1):
+                yield value + timedelta(days=round(root - here) + step)
+        elif isinstance(value, float):
+            yield from (root, float(round(root)), root + 1, root - 1)
+        elif isinstance(value, Decimal):
+            digits = value.as_tuple().exponent
+            smallest = Decimal(1).scaleb(min(digits, 0)) if isinstance(digits, int) else Decimal(1)
+            exact = Decimal(repr(round(root, _DIGITS))).quantize(smallest)
+            yield from (exact, exact + 1, exact - 1)
+        elif isinstance(value, Fraction):
+            exact_root = Fraction(root).limit_denominator(10**_DIGITS)
+            yield from (exact_root, exact_root + 1, exact_root - 1)
+        else:
+            yield from (round(root), round(root) + 1, round(root) - 1)
+    except (OverflowError, ValueError, DecimalException):
+        return
+
+
+def _family(value: object) -> str:
+    """Values of a family can stand for each other."""
+    if isinstance(value, bool) or value is None:
+        return "truth"
+    if isinstance(value, (int, float, Fraction, Decimal)):
+        return "number"
+    return type(value).__name__
+
+
+def _kind(value: object) -> object:
+    """Values of the same kind have an order; None for those that have none."""
+    if isinstance(value, bool) or value is None or _is_nan(value):
+        return None
+    if isinstance(value, (int, float, Fraction)):
+        return "number"
+    if isinstance(value, datetime):
+        return "datetime", value.tzinfo is None
+    if isinstance(value, tuple):
+        kinds = tuple(map(_kind, value))
+        return None if None in kinds else kinds
+    if isinstance(value, (str, bytes, Decimal)) or as_number(value) is not None:
+        return type(value).__name__
+    return None
+
+
+def _is_nan(value: object) -> bool:
+    return value.is_nan() if isinstance(value, Decimal) else isinstance(value, float) and math.isnan(value)
+
+
+def _distinct(found: Sequence[Alternate], value: object) -> list[Alternate]:
+    """Each value once, without the one that was assigned, and those that can't be written down."""
+    texts = {to_text(value)}
+    kept = []
+    for alternate in found:
+        text = to_text(alternate.value)
+        if text and text not in texts:
+            texts.add(text)
+            kept.append(alternate)
+    return kept

@@ -1,0 +1,150 @@
+"""Findings: the experiments at each statement after which a failing test passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from suspectra.errors import Problem
+from suspectra.experiment import EVERY, Experiment
+from suspectra.quantity import many
+from suspectra.report import RankedReport
+from suspectra.spectrum import Spectrum
+
+_MOST = 3  # alterations of a statement that are listed
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FindingsReport(RankedReport):
+    """A ranking by experiments, with those that each element has.
+
+    Parameters
+    ----------
+    findings : mapping of int to tuple of Experiment
+        By element, the experiments there after which a failing test passes.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> make_technique("switching").localize(spectrum).findings
+    {}
+    """
+
+    findings: Mapping[int, tuple[Experiment, ...]]
+
+
+def findings_of(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> dict[int, tuple[Experiment, ...]]:
+    """Find the experiments after which a failing test passes.
+
+    Parameters
+    ----------
+    made : iterable of Experiment
+        All that there are.
+    kind : str
+        The kind of experiments that count.
+    spectrum : Spectrum
+        The tests and statements.
+
+    Returns
+    -------
+    dict of int to tuple of Experiment
+        By candidate.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import Outcome
+    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
+    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "true", Outcome.PASSED, 0.01)
+    >>> findings_of([made], "switch", spectrum) == {1: (made,)}, findings_of([made], "value", spectrum)
+    (True, {})
+    """
+    failing = {test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if failed}
+    found: dict[int, list[Experiment]] = {}
+    for one in made:
+        if one.kind == kind and one.outcome.repairs and one.test in failing:
+            element = spectrum.elements.at(one.file, one.line)
+            if element is not None and spectrum.candidates[element]:
+                found.setdefault(element, []).append(one)
+    return {element: tuple(several) for element, several in found.items()}
+
+
+def tests_repaired(found: Iterable[Experiment]) -> int:
+    """Count the tests that pass after some experiments.
+
+    Parameters
+    ----------
+    found : iterable of Experiment
+        Those at one statement after which a test passes.
+
+    Returns
+    -------
+    int
+        Each test counts once.
+
+    Examples
+    --------
+    >>> tests_repaired([])
+    0
+    """
+    return len({one.test for one in found})
+
+
+def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
+    """Say which failing tests pass after what.
+
+    Parameters
+    ----------
+    found : iterable of Experiment
+        Those at one statement after which a test passes.
+    failed : int
+        How many tests fail.
+
+    Returns
+    -------
+    list of str
+        A sentence for each thing that was altered, that of most tests first.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import Outcome
+    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 2, "true", Outcome.PASSED, 0.01, guard=True)
+    >>> first, *rest = findings_in_words([made], 3)
+    >>> first, len(rest)
+    ('1 of 3 failing tests passes if this comes out true the 2nd time.', 1)
+    """
+    tests: dict[str, set[str]] = {}
+    guard = False
+    for one in sorted(found, key=lambda one: (one.instance != EVERY, one.instance)):
+        tests.setdefault(one.condition, set()).add(one.test)
+        guard |= one.guard
+    said = sorted(tests.items(), key=lambda item: -len(item[1]))
+    sentences = [
+        f"{len(names)} of {failed} failing tests {'passes' if len(names) == 1 else 'pass'} {condition}."
+        for condition, names in said[:_MOST]
+    ]
+    if len(said) > _MOST:
+        sentences.append(f"So it is after {many(len(said) - _MOST, 'other alteration')} here.")
+    if guard:
+        sentences.append(
+            "This is where it is noticed: an exception is raised behind this decision, and not to raise it may hide the"
+            " symptom alone."
+        )
+    return sentences
+
+
+def no_experiments() -> Problem:
+    """Say that there are no experiments to rank by.
+
+    Returns
+    -------
+    Problem
+        A note for a ranking that is Ochiai's.
+
+    Examples
+    --------
+    >>> no_experiments().cure
+    'run `suspectra investigate`'
+    """
+    cause = "there are no experiments with these sources, so this is Ochiai's ranking"
+    return Problem("", "", cause, "run `suspectra investigate`")

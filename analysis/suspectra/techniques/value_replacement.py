@@ -1,0 +1,73 @@
+"""Value replacement: a statement is suspicious if failing tests pass with another value in the place of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suspectra.program import Program
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.catalogue import VALUE_REPLACEMENT as INFO
+from suspectra.techniques.findings import (
+    FindingsReport,
+    findings_in_words,
+    findings_of,
+    no_experiments,
+    tests_repaired,
+)
+from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.technique import Technique, headline, own_report
+
+_OCHIAI = make_formula("ochiai")
+
+
+@dataclass(frozen=True)
+class ValueReplacement(Technique):
+    """Value replacement (Jeffrey, Gupta & Gupta 2008).
+
+    If a failing test passes with another value in the place of one that a statement assigns, the two values are an
+    interesting value mapping pair (IVMP). Statements are ranked by the number of failing tests for which they have one.
+    In the paper Tarantula's score breaks ties; here Ochiai's does. Since that is never above 1, and above 0 wherever
+    there is such a pair, the score is the sum of both.
+
+    The paper replaces all values that a statement instance uses. Suspectra replaces the value that it assigns, as
+    Li et al. 2016 do in their comparison.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import Experiment, Outcome
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
+    >>> place = ("program", 2, 2, 3, "last", 1)
+    >>> made = Experiment("t1", "value", *place, "next above", Outcome.PASSED, 0.01, detail="5")
+    >>> report = ValueReplacement().localize(spectrum, Program((), experiments=(made,)))
+    >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
+    [(2, 1.71), (3, 1.0), (1, 0.71)]
+    >>> report.explain(0).sentences[0]
+    '1 of 1 failing tests passes with last = 5 the 1st time.'
+    """
+
+    info = INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> FindingsReport:
+        """Rank by what experiments show; without any this is Ochiai's ranking."""
+        require_failure(spectrum)
+        made = program.experiments if program is not None else ()
+        findings = findings_of(made, "value", spectrum)
+        scores = _OCHIAI.score(spectrum.counts).copy()
+        for element, found in findings.items():
+            scores[element] += tests_repaired(found)
+        ranked = RankedReport.from_scores(self, spectrum, scores)
+        notes = () if any(one.kind == "value" for one in made) else (no_experiments(),)
+        return FindingsReport(self, spectrum, ranked.level, ranked.level_score, notes, findings=findings)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """Which tests pass, and with which values."""
+        suspect, spectrum = report.suspect(position), report.spectrum
+        found = own_report(report, FindingsReport).findings.get(suspect.element, ())
+        sentences = findings_in_words(found, spectrum.counts.failed)
+        sentences.append(in_words(suspect.ef, suspect.ep, spectrum.counts))
+        ochiai = float(_OCHIAI.score(spectrum.counts)[suspect.element])
+        put_in = f"{tests_repaired(found)} + {ochiai:.6g}"
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)

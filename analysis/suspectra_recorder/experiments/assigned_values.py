@@ -1,0 +1,268 @@
+"""What assigned values go through: they are noted, or one of them is replaced; and comparisons are noted.
+
+It runs in the middle of the program, and never calls it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from suspectra_recorder.experiments.assignments import Assignment, rewrite
+from suspectra_recorder.experiments.literals import as_number, from_text, to_text
+from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.parts import UNCHANGED, changed, numbers
+from suspectra_recorder.experiments.switchboard import EVERY
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+MAX_VALUES = 100_000
+"""How many values of a run are noted."""
+
+MAX_COMPARISONS = 3_000
+"""How many comparisons of a run are noted."""
+
+_NEXT_COMPARISONS = 300  # after a value was replaced
+
+
+@dataclass
+class AssigningSource:
+    """A source of this process whose values can be replaced.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, forward slashes.
+    first : int
+        The number of its first assignment.
+    assignments : list of Assignment
+        By number from `first` on.
+    """
+
+    path: str
+    first: int
+    assignments: list[Assignment] = field(default_factory=list)
+
+
+class Replacement(NamedTuple):
+    """Which value is replaced, and by what.
+
+    Parameters
+    ----------
+    path : str
+        Of its source, which need not be loaded yet.
+    number : int
+        Which of the source's assignments.
+    instance : int
+        Its how many-th time, from 1 on, or `EVERY`.
+    part : list of str
+        Which number inside the value, as `parts` has it; empty for the whole.
+    text : str
+        The new value, as `literals` has it.
+    """
+
+    path: str
+    number: int
+    instance: int
+    part: list[str]
+    text: str
+
+
+class AssignedValues(Instrument):
+    """The assigned values of a process; instrumented code has it as a constant.
+
+    Attributes
+    ----------
+    put : callable
+        Gives the value that is assigned, from the number of an assignment and its value.
+    left, right : callable
+        Give the sides of a comparison, from its number and a side.
+    sources : list of AssigningSource
+        In the order in which they were loaded.
+    failed : list of tuple
+        The sides of comparisons that made the test fail.
+    """
+
+    def __init__(self) -> None:
+        self.put = self.left = self.right = _as_it_is
+        self.sources: list[AssigningSource] = []
+        self.next = 0
+        self.failed: list[tuple[object, object]] = []
+        self._wanted: Callable[[AssigningSource], None] = _ignore
+
+    def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
+        """Let the values of a source go through this object."""
+        return partial(self.add, path, *rewrite(tree, placeholder, self.next))
+
+    def add(self, path: str, assignments: list[Assignment], comparisons: int) -> None:
+        """Know a source, whose assignments and comparisons have the numbers from `next` on.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+        assignments : list of Assignment
+            Of the source.
+        comparisons : int
+            How many it has.
+        """
+        source = AssigningSource(path, self.next, assignments)
+        self.sources.append(source)
+        self.next += max(len(assignments), comparisons)
+        self._wanted(source)
+
+    def leave(self) -> None:
+        """Let the program assign what it will."""
+        self.put = self.left = self.right = _as_it_is
+        self._wanted = _ignore
+        self.failed.clear()
+
+    def note(self) -> Callable[[], dict[str, Any]]:
+        """Take note of all values and comparisons from now on.
+
+        Returns
+        -------
+        callable
+            Gives what was noted: ``values`` has the number of an assignment and the index of a text for each value, in
+            order; ``texts`` has the texts, empty for objects without numbers, ``o`` and the numbers with their paths
+            for others; ``distances`` has how far apart the sides of each comparison were; ``failed`` has the texts of
+            the sides of the comparisons that made the test fail.
+        """
+        values = array("L")
+        index: dict[str, int] = {}
+        comparisons = self._compare(MAX_COMPARISONS)
+
+        def put(number: int, value: Any) -> Any:
+            if len(values) < 2 * MAX_VALUES:
+                text = _described(value)
+                values.append(number)
+                values.append(index.setdefault(text, len(index)))
+            return value
+
+        self.put, self.left, self.right = put, comparisons.left, comparisons.right
+
+        def noted() -> dict[str, Any]:
+            comparisons.take(self.failed)
+            failed = [[_described(left), _described(right)] for left, right in self.failed]
+            places = [(source.path, source.first, source.assignments) for source in self.sources]
+            return {
+                "values": values.tolist(),
+                "texts": list(index),
+                "distances": comparisons.distances,
+                "failed": failed,
+                "assignments": places,
+            }
+
+        return noted
+
+    def replace(self, wanted: Replacement, *, compare: bool = False) -> Callable[[], dict[str, Any]]:
+        """Put another value in the place of one.
+
+        Parameters
+        ----------
+        wanted : Replacement
+            Which value, and the new one.
+        compare : bool
+            Whether the comparisons that follow are noted.
+
+        Returns
+        -------
+        callable
+            Gives ``reached``, how often it was replaced, and ``distances`` if those were asked for.
+        """
+        new, part, instance = from_text(wanted.text), tuple(wanted.part), wanted.instance
+        target = -1
+        passed = replaced = 0
+        comparisons = self._compare(0)
+
+        def found(source: AssigningSource) -> None:
+            nonlocal target
+            if source.path == wanted.path:
+                target = source.first + wanted.number
+
+        def put(number: int, value: Any) -> Any:
+            nonlocal passed, replaced
+            if number == target:
+                passed += 1
+                if instance in (EVERY, passed):
+                    other = changed(value, part, new)
+                    if other is not UNCHANGED:
+                        replaced += 1
+                        comparisons.most = _NEXT_COMPARISONS
+                        return other
+            return value
+
+        for source in self.sources:
+            found(source)
+        self.put, self._wanted = put, found
+        if compare:
+            self.left, self.right = comparisons.left, comparisons.right
+
+        def answer() -> dict[str, Any]:
+            if not compare:
+                return {"reached": replaced}
+            comparisons.take(self.failed)
+            return {"reached": replaced, "distances": comparisons.distances}
+
+        return answer
+
+    def _compare(self, most: int) -> _Comparisons:
+        self.failed.clear()
+        return _Comparisons(most)
+
+
+class _Comparisons:
+    """How far apart the sides of comparisons were, if both are numbers, or have numbers in the same places."""
+
+    def __init__(self, most: int):
+        self.most = most
+        self.distances: dict[str, float] = {}  # by number of the comparison, its how many-th time, and path
+        self._left: dict[int, dict[tuple[str, ...], Any]] = {}
+        self._times: dict[int, int] = {}
+
+    def left(self, number: int, value: Any) -> Any:
+        """The left side of a comparison."""
+        self._left[number] = numbers(value) if self.most else {}
+        return value
+
+    def right(self, number: int, value: Any) -> Any:
+        """The right side of a comparison; both are evaluated by now."""
+        times = self._times[number] = self._times.get(number, 0) + 1
+        left = self._left.pop(number, None)
+        if left and len(self.distances) < self.most:
+            self._add(f"{number} {times} ", left, numbers(value))
+        return value
+
+    def take(self, failed: list[tuple[object, object]]) -> None:
+        """The comparisons that made a test fail."""
+        for number, (left, right) in enumerate(failed):
+            self._add(f"failed {number} ", numbers(left), numbers(right))
+
+    def _add(self, key: str, left: dict[tuple[str, ...], Any], right: dict[tuple[str, ...], Any]) -> None:
+        for path, number in left.items():
+            one, other = as_number(number), as_number(right.get(path))
+            if one is not None and other is not None and abs(distance := one - other) < float("inf"):
+                self.distances[key + "".join(path)] = distance
+
+
+def _described(value: object) -> str:
+    """A value as text; of another object its numbers."""
+    text = to_text(value)
+    if text:
+        return text
+    found = [[path, written] for path, number in numbers(value).items() if (written := to_text(number))]
+    return "o" + json.dumps(found) if found else ""
+
+
+def _as_it_is(number: int, value: Any) -> Any:
+    return value
+
+
+def _ignore(source: AssigningSource) -> None:
+    pass

@@ -1,0 +1,214 @@
+"""Values that can be written down: short ones, of types whose behaviour no program can change.
+
+A program's own classes decide what ``repr``, ``==`` and ``hash`` do. So a value counts only if its type is exactly one
+of a few; types are compared by identity, since even a class can have a ``__hash__`` of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json
+
+__builtins__ = own.builtins
+
+if TYPE_CHECKING:
+    import datetime
+    import decimal
+    import fractions
+else:
+    # no names of modules or classes: tools that fake a clock would find them
+    datetime, decimal, fractions = map(own.copied, ("datetime", "decimal", "fractions"))
+
+MAX_TEXT = 80
+"""Characters or bytes of a string."""
+
+_MAX_BITS, _MAX_SIZE = 256, 200
+_MAX_ITEMS, _MAX_DEPTH = 8, 2
+_MAX_SHOWN = 40
+_DAY_S = 86_400
+
+
+def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
+    """Write a value down.
+
+    Parameters
+    ----------
+    value : object
+        Any value of the program, of which nothing is called.
+    depth : int
+        How many levels of tuples are allowed.
+
+    Returns
+    -------
+    str
+        A letter for its type, and its content; empty if the value can't be written down.
+
+    Examples
+    --------
+    >>> to_text(3), to_text("3"), to_text((3, None)), to_text([3])
+    ('i3', 's3', 'u["i3", "n"]', '')
+    """
+    write = _WRITERS.get(id(type(value)))
+    return "" if write is None else write(value, depth)
+
+
+def from_text(text: str) -> Any:
+    """The value that was written down.
+
+    Parameters
+    ----------
+    text : str
+        As `to_text` has it, not empty.
+
+    Returns
+    -------
+    object
+        An equal value of the same type.
+
+    Raises
+    ------
+    ValueError
+        If it is no such text.
+
+    Examples
+    --------
+    >>> from_text(to_text((3, "x", None)))
+    (3, 'x', None)
+    """
+    try:
+        return _READERS[text[:1]](text[1:])
+    except (LookupError, TypeError, ArithmeticError):
+        raise ValueError(f"not a value: {text!r}") from None
+
+
+def shown(value: object) -> str:
+    """A value for people: as the program would write it, or as it is read best.
+
+    Parameters
+    ----------
+    value : object
+        One that `from_text` gave.
+
+    Returns
+    -------
+    str
+        At most 40 characters.
+
+    Examples
+    --------
+    >>> shown("cart"), shown(from_text("d2020-07-15")), shown("x" * 99)
+    ("'cart'", '2020-07-15', "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'")
+    """
+    plain = type(value) in (decimal.Decimal, datetime.date, datetime.datetime, datetime.time, fractions.Fraction)
+    text = str(value) if plain or type(value) is datetime.timedelta else repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2]}…{text[-1]}"
+
+
+def as_number(value: object) -> float | None:
+    """A value as a number that can be compared with others of its kind; days for dates.
+
+    Parameters
+    ----------
+    value : object
+        Any value of the program.
+
+    Returns
+    -------
+    float or None
+        None if it is no number, or too large.
+
+    Examples
+    --------
+    >>> as_number(3), as_number(True), as_number(from_text("d0001-01-02"))
+    (3.0, None, 2.0)
+    """
+    cls = type(value)
+    try:
+        for known in _FLOATS:
+            if cls is known:
+                return float(value)  # type: ignore[arg-type]
+        if cls is datetime.date:
+            return float(value.toordinal())  # type: ignore[attr-defined]
+        if cls is datetime.timedelta:
+            return value.days + value.seconds / _DAY_S  # type: ignore[attr-defined,no-any-return]
+        if cls is datetime.datetime:
+            seconds = (value.hour * 60 + value.minute) * 60 + value.second  # type: ignore[attr-defined]
+            return float(value.toordinal() + seconds / _DAY_S)  # type: ignore[attr-defined]
+    except (OverflowError, ValueError):
+        pass
+    return None
+
+
+_FLOATS = (int, float, decimal.Decimal, fractions.Fraction)
+
+
+def _int(value: int, depth: int) -> str:
+    return f"i{value}" if value.bit_length() <= _MAX_BITS else ""
+
+
+def _str(value: str, depth: int) -> str:
+    return "s" + value if len(value) <= MAX_TEXT else ""
+
+
+def _bytes(value: bytes, depth: int) -> str:
+    return "y" + value.hex() if len(value) <= MAX_TEXT else ""
+
+
+def _decimal(value: decimal.Decimal, depth: int) -> str:
+    return f"m{value!s}" if value.__sizeof__() <= _MAX_SIZE else ""
+
+
+def _fraction(value: fractions.Fraction, depth: int) -> str:
+    small = value.numerator.bit_length() <= _MAX_BITS and value.denominator.bit_length() <= _MAX_BITS
+    return f"r{value.numerator}/{value.denominator}" if small else ""
+
+
+def _datetime(value: datetime.datetime, depth: int) -> str:
+    known = value.tzinfo is None or type(value.tzinfo) is datetime.timezone
+    return f"t{value.isoformat()}" if known and not value.fold else ""
+
+
+def _time(value: datetime.time, depth: int) -> str:
+    return f"c{value.isoformat()}" if value.tzinfo is None and not value.fold else ""
+
+
+def _tuple(value: tuple[object, ...], depth: int) -> str:
+    if not depth or len(value) > _MAX_ITEMS:
+        return ""
+    items = [to_text(item, depth - 1) for item in value]
+    return "u" + json.dumps(items) if all(items) else ""
+
+
+_WRITERS: dict[int, Callable[[Any, int], str]] = {
+    id(type(None)): lambda value, depth: "n",
+    id(bool): lambda value, depth: "b1" if value else "b0",
+    id(int): _int,
+    id(float): lambda value, depth: f"f{value!r}",
+    id(str): _str,
+    id(bytes): _bytes,
+    id(decimal.Decimal): _decimal,
+    id(fractions.Fraction): _fraction,
+    id(datetime.date): lambda value, depth: f"d{value.isoformat()}",
+    id(datetime.datetime): _datetime,
+    id(datetime.time): _time,
+    id(datetime.timedelta): lambda value, depth: f"l{value.days} {value.seconds} {value.microseconds}",
+    id(tuple): _tuple,
+}
+_READERS: dict[str, Callable[[str], Any]] = {
+    "n": lambda text: None,
+    "b": lambda text: text == "1",
+    "i": int,
+    "f": float,
+    "s": lambda text: text,
+    "y": bytes.fromhex,
+    "m": decimal.Decimal,
+    "r": fractions.Fraction,
+    "d": datetime.date.fromisoformat,
+    "t": datetime.datetime.fromisoformat,
+    "c": datetime.time.fromisoformat,
+    "l": lambda text: datetime.timedelta(*map(int, text.split())),
+    "u": lambda text: tuple(map(from_text, json.loads(text))),
+}

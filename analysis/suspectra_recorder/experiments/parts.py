@@ -1,0 +1,187 @@
+"""Numbers inside values, and copies of values in which one of them is another. No code of the program is called.
+
+Attributes are read from where they are stored, not by ``getattr``, which may call the program. Copies are made of parts
+that Python itself understands: lists, tuples, dictionaries with plain keys, and instances of classes whose attributes
+are in a dictionary or in slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any
+
+from suspectra_recorder.experiments.literals import as_number
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+MAX_PARTS = 8
+"""Numbers of a value, and parts of one object that are looked at."""
+
+DEPTH = 2
+"""Levels of a value that are looked at."""
+
+UNCHANGED = object()
+"""Stands for a copy that can't be made."""
+
+Path = tuple[str, ...]
+_Rebuild = Callable[[Any], Any]
+
+_mro = type.__dict__["__mro__"].__get__
+_names = type.__dict__["__dict__"].__get__
+
+
+def numbers(value: object) -> dict[Path, Any]:
+    """The numbers and dates inside a value.
+
+    Parameters
+    ----------
+    value : object
+        Any value of the program.
+
+    Returns
+    -------
+    dict of tuple of str to object
+        By their paths: steps such as ``.cents``, ``[0]`` or ``['rate']``; the empty path if the value is a number.
+
+    Examples
+    --------
+    >>> numbers(3), numbers([1, {"rate": 2.5}])
+    ({(): 3}, {('[0]',): 1, ('[1]', "['rate']"): 2.5})
+    """
+    found: dict[Path, Any] = {}
+    _collect(value, (), DEPTH, found)
+    return found
+
+
+def _collect(value: object, path: Path, depth: int, found: dict[Path, Any]) -> None:
+    if len(found) >= MAX_PARTS:
+        return
+    if as_number(value) is not None:
+        found[path] = value
+    elif depth:
+        for step, part, _ in _parts(value):
+            _collect(part, (*path, step), depth - 1, found)
+
+
+def changed(value: object, path: Path, number: object) -> Any:
+    """A copy of a value in which one number is another.
+
+    Parameters
+    ----------
+    value : object
+        Any value of the program, which stays as it is.
+    path : tuple of str
+        Where the number is.
+    number : object
+        What is put there.
+
+    Returns
+    -------
+    object
+        `UNCHANGED` if the value has no such part, or can't be copied.
+
+    Examples
+    --------
+    >>> changed([1, (2, 3)], ("[1]", "[0]"), 5)
+    [1, (5, 3)]
+    """
+    if not path:
+        return number
+    for step, part, rebuild in _parts(value):
+        if step == path[0]:
+            new = changed(part, path[1:], number)
+            return UNCHANGED if new is UNCHANGED else rebuild(new)
+    return UNCHANGED
+
+
+def _parts(value: object) -> Iterator[tuple[str, Any, _Rebuild]]:
+    """The first parts of a value, each with what makes a copy with another one in its place."""
+    cls = type(value)
+    bases = _mro(cls)
+    if cls is list:
+        for index, item in enumerate(value[:MAX_PARTS]):  # type: ignore[index]
+            yield f"[{index}]", item, lambda new, index=index: _item(list(value), index, new)  # type: ignore
+    elif any(base is tuple for base in bases):
+        items: list[Any] = list(tuple.__iter__(value))  # type: ignore[arg-type]
+        for index, item in enumerate(items[:MAX_PARTS]):
+            yield f"[{index}]", item, lambda new, index=index: tuple.__new__(cls, _item([*items], index, new))  # type: ignore
+    elif cls is dict:
+        keys: list[Any] = list(dict.keys(value))  # type: ignore[arg-type]
+        if all(type(key) is str or type(key) is int for key in keys):
+            for key in keys[:MAX_PARTS]:
+                if type(key) is int or len(key) <= MAX_PARTS * 4:
+                    yield f"[{key!r}]", value[key], lambda new, key=key: {**value, key: new}  # type: ignore
+    else:
+        yield from _attributes(value, cls, bases)
+
+
+def _item(items: list[Any], index: int, new: Any) -> list[Any]:
+    items[index] = new
+    return items
+
+
+def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[tuple[str, Any, _Rebuild]]:
+    if id(cls) not in _known:
+        _known[id(cls)] = cls, _Stores(bases)
+    stores = _known[id(cls)][1]
+    if stores.final:
+        return
+    held = stores.read(value)
+    for name in list(held)[:MAX_PARTS]:
+
+        def rebuild(new: Any, name: str = name) -> Any:
+            return stores.copy(cls, {**held, name: new})
+
+        yield f".{name}", held[name], rebuild
+
+
+class _Stores:
+    """Where the attributes of a class's instances are stored."""
+
+    def __init__(self, bases: tuple[type, ...]):
+        self.dictionary: Any = None
+        self.slots: dict[str, Any] = {}
+        self.final = False  # a copy would do something when it goes, or would be a member that no enumeration has
+        for base in bases:
+            names = _names(base)
+            self.final |= "__del__" in names or "_member_map_" in names
+            for name, descriptor in names.items():
+                if type(name) is not str:
+                    continue
+                if name == "__dict__" and type(descriptor) is GetSetDescriptorType:
+                    self.dictionary = self.dictionary or descriptor
+                elif type(descriptor) is MemberDescriptorType and not name.startswith("__"):
+                    self.slots.setdefault(name, descriptor)
+        self.final |= self.dictionary is None and not self.slots
+
+    def read(self, value: object) -> dict[str, Any]:
+        """What an instance has stored."""
+        held: dict[str, Any] = {}
+        if self.dictionary is not None:
+            stored = self.dictionary.__get__(value)
+            if type(stored) is dict and all(type(name) is str for name in stored):
+                held.update(stored)
+        for name, descriptor in self.slots.items():
+            try:
+                held[name] = descriptor.__get__(value)
+            except AttributeError:
+                continue
+        return held
+
+    def copy(self, cls: type, held: dict[str, Any]) -> Any:
+        """An instance that has stored the same; `UNCHANGED` where Python has to be asked by the class."""
+        try:
+            made: Any = object.__new__(cls)
+            for name, value in held.items():
+                if name in self.slots:
+                    self.slots[name].__set__(made, value)
+                else:
+                    self.dictionary.__get__(made)[name] = value
+        except (TypeError, AttributeError):
+            return UNCHANGED
+        return made
+
+
+_known: dict[int, tuple[type, _Stores]] = {}  # by identity, since a class may have a hash of its own

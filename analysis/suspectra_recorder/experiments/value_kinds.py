@@ -1,0 +1,75 @@
+"""The kinds of runs that are about assigned values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
+from suspectra_recorder.experiments.run_kind import Job, RunKind
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+
+class Replacing(RunKind):
+    """Another value is assigned: see `Replacement`; ``"compare"`` asks for the distances of comparisons.
+
+    Parameters
+    ----------
+    values : AssignedValues
+        Those of this process.
+    """
+
+    def __init__(self, values: AssignedValues):
+        self.instrument = self._values = values
+        self.plugin = FailedComparisons(values.failed)
+        self._answer: Callable[[], dict[str, Any]] = dict
+
+    def apply(self, job: Job) -> None:
+        """Replace it from now on."""
+        wanted = Replacement(job["file"], job["number"], job["instance"], job["part"], job["text"])
+        self._answer = self._values.replace(wanted, compare=job["compare"])
+
+    def take_back(self) -> dict[str, Any]:
+        """How often it was replaced, and the distances."""
+        answer = self._answer()
+        self._values.leave()
+        return answer
+
+
+class Noting(RunKind):
+    """The program as it is, with its values.
+
+    Parameters
+    ----------
+    values : AssignedValues
+        Those of this process.
+    """
+
+    def __init__(self, values: AssignedValues):
+        self._values = values
+        self._answer: Callable[[], dict[str, Any]] = dict
+
+    def apply(self, job: Job) -> None:
+        """Note values from now on."""
+        self._answer = self._values.note()
+
+    def take_back(self) -> dict[str, Any]:
+        """The values, where they are assigned, and comparisons."""
+        answer = self._answer()
+        self._values.leave()
+        return answer
+
+
+def make_value_kinds() -> dict[str, RunKind]:
+    """The kinds ``value`` and ``values``.
+
+    Returns
+    -------
+    dict of str to RunKind
+        Both about the same values.
+    """
+    values = AssignedValues()
+    return {"value": Replacing(values), "values": Noting(values)}
