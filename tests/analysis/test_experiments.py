@@ -32,6 +32,15 @@ KINDS = [
     "test_parameters[10]",
     "TestClass::test_method",
     "TestCase::test_unittest",
+    "TestShared::test_set_up_class",
+    "TestAwaiting::test_await",
+    "TestTill::test_scopes",
+    "test_odd[a[b]::c]",
+    "test_odd[\\xfc/\\xe9]",
+    "test_odd[x\\ny]",
+    "test_odd[]",
+    "test_odd[-k not]",
+    "test_odd[\\x00%s'\"]",
     "TestParts::test_subtests",
     "test_async",
     "test_places",
@@ -48,6 +57,7 @@ OTHERS = [
     "test_file",
     "test_left_behind",
     "test_first_time",
+    "test_property",
     "test_chance",
     "test_that_passes",
 ]
@@ -69,7 +79,8 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def machine(project):
-    with Machine(PYTEST, project, MODULE, [*map(name_of, KINDS), *map(name_of, OTHERS)]) as machine:
+    wanted = [*map(name_of, KINDS), *map(name_of, OTHERS), name_of("test_network")]
+    with Machine(PYTEST, project, MODULE, wanted, excluded=["network"]) as machine:
         yield machine
 
 
@@ -93,6 +104,25 @@ def switched(machine, test, text, project, *, instance=EVERY, steps=1_000, secon
 @pytest.mark.parametrize("test", KINDS)
 def test_tests_of_every_kind_run_as_under_pytest(machine, project, test):
     assert switched(machine, test, "if amount > 10", project, instance=1).outcome is Outcome.PASSED
+    assert name_of(test) in machine.together
+
+
+@pytest.mark.parametrize("test", ["TestShared::test_set_up_class", "TestTill::test_scopes"])
+def test_a_class_is_set_up_anew_for_each_run_in_a_process(machine, test):
+    first, *others = machine.traces(name_of(test), 3, 10.0)
+    assert first.answer.outcome is Outcome.FAILED
+    assert [first.difference(other) for other in others] == ["", ""]
+
+
+def test_a_property_is_tried_with_the_same_examples(machine, project):
+    test = RepeatedTest(name_of("test_property"), machine)
+    assert len(test.trace.decisions) > 1
+    assert test._warm
+
+
+def test_a_test_with_an_excluded_marker_is_not_run(machine):
+    with pytest.raises(EvidenceError, match=r"test_network is not run again, since it has the marker network"):
+        machine.trace(name_of("test_network"), 10.0)
 
 
 def test_the_last_operand_and_single_times(machine, project):
@@ -173,6 +203,20 @@ def test_fresh_processes_find_the_same(machine, project):
     switch = Switch(place_in(trace, "if amount > 10", project), EVERY)
     (answer,), _ = fresh.alter(test, [switch], steps=1_000, seconds=10.0)
     assert answer.outcome is Outcome.PASSED
+
+
+def test_a_machine_that_is_killed_is_reported(project):
+    others = set(processes_with(str(project)))
+    with Machine(PYTEST, project, MODULE, [name_of("test_plain")]) as machine:
+        for pid in set(processes_with(str(project))) - others:
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(EvidenceError, match="has ended"):
+            machine.trace(name_of("test_plain"), 10.0)
+
+
+def test_a_test_that_is_not_collected_is_reported(machine):
+    with pytest.raises(EvidenceError, match=r"test_x was not collected .* PYTHONHASHSEED"):
+        machine.trace(name_of("test_x"), 10.0)
 
 
 def test_a_module_that_can_not_be_collected(project):

@@ -132,6 +132,8 @@ class Investigation:
         The kinds of experiments, in the order in which they begin.
     at : Location, optional
         The statement to alter; any unless given.
+    excluded : sequence of str
+        The names of markers; tests that have one are never run.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class Investigation:
     notify: Callable[[Progress], object] = lambda progress: None
     kinds: Sequence[str] = KINDS[COMBINATION]
     at: Location | None = None
+    excluded: Sequence[str] = ()
     complete: bool = field(default=False, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
 
@@ -208,6 +211,7 @@ class _Underway:
             investigation.tests,
             investigation.kinds,
             self._passing(),
+            investigation.excluded,
         )
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}

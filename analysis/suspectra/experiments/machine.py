@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Machine(Runs):
         The node ids of its tests that will be asked for.
     kinds : sequence of str
         The kinds of jobs that will be asked for, besides those that need no preparation.
+    excluded : sequence of str
+        The names of markers; tests that have one are never run.
 
     Attributes
     ----------
@@ -72,14 +74,19 @@ class Machine(Runs):
         file: str,
         tests: Sequence[str],
         kinds: Sequence[str] = (),
+        excluded: Sequence[str] = (),
     ):
+        self._file = file
         self._scratch = tempfile.mkdtemp(prefix="suspectra-")
         self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
         self._rest = b""
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(_LOOK_S)
         environment = dict(os.environ)
-        Order(str(workspace), tuple(tests), tuple(kinds), self._scratch, theirs.fileno()).put_into(environment)
+        order = Order(
+            str(workspace), tuple(tests), tuple(kinds), self._scratch, tuple(excluded), channel=theirs.fileno()
+        )
+        order.put_into(environment)
         self._watchdog = Watchdog(environment)
         program = Program(
             (*command, str(workspace / file)),
@@ -102,6 +109,7 @@ class Machine(Runs):
         self.tests = frozenset(greeting["tests"])
         self.together = frozenset(greeting["together"])
         self.notices = list(notices(file, greeting))
+        self._greeted = greeting
 
     def _run(self, program: Program) -> None:
         try:
@@ -132,8 +140,13 @@ class Machine(Runs):
 
     def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
         """Run a test once for each job, in one process as long as that lives."""
+        if test not in self.tests:
+            raise EvidenceError(missing(self._file, test, self._greeted))
         self._send(request(test, jobs, steps=steps, seconds=seconds))
-        return list(islice(self._answers(seconds), len(jobs)))
+        try:
+            return list(islice(self._answers(seconds), len(jobs)))
+        except (EOFError, TimeoutError):
+            raise _gone() from None
 
     def _send(self, what: dict[str, Any]) -> None:
         try:
@@ -188,10 +201,13 @@ class FreshRuns(Runs):
         Where it runs.
     file : str
         The test module, relative to the workspace.
+    excluded : sequence of str
+        The names of markers; tests that have one are never run.
     """
 
-    def __init__(self, command: Sequence[str], workspace: Path, file: str):
+    def __init__(self, command: Sequence[str], workspace: Path, file: str, excluded: Sequence[str] = ()):
         self._command, self._workspace, self._file = tuple(command), workspace, file
+        self._excluded = tuple(excluded)
 
     def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
         """Run a test once for each job, each in a process of its own."""
@@ -206,7 +222,13 @@ class FreshRuns(Runs):
         environment = dict(os.environ)
         kinds = tuple(job["kind"] for job in what["jobs"])
         order = Order(
-            str(self._workspace), (test,), kinds, str(scratch), request=json.dumps(what), answers=str(answers)
+            str(self._workspace),
+            (test,),
+            kinds,
+            str(scratch),
+            self._excluded,
+            request=json.dumps(what),
+            answers=str(answers),
         )
         order.put_into(environment)
         arguments = (*self._command, str(self._workspace / self._file))
@@ -218,7 +240,7 @@ class FreshRuns(Runs):
                 answer: dict[str, Any] = found[0]
                 return answer
             if test not in greeting.get("tests", ()):
-                raise EvidenceError(missing(self._file, test, greeting.get("errors", ())))
+                raise EvidenceError(missing(self._file, test, greeting))
             return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -235,8 +257,8 @@ def _gone() -> SuspectraError:
     return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
 
 
-def missing(file: str, test: str, errors: Sequence[str]) -> Problem:
-    """Say that a test was not collected.
+def missing(file: str, test: str, greeting: Mapping[str, Any]) -> Problem:
+    """Say that a test can't be run.
 
     Parameters
     ----------
@@ -244,16 +266,22 @@ def missing(file: str, test: str, errors: Sequence[str]) -> Problem:
         Its module.
     test : str
         Its name.
-    errors : sequence of str
-        What pytest complained about.
+    greeting : mapping
+        What the machine said first.
 
     Returns
     -------
     Problem
-        With the first complaint.
+        With the first complaint of pytest.
     """
-    cause = f"{test} was not collected" + (f": {errors[0]}" if errors else "")
-    return Problem(file, "", cause, "record the tests again, or check the options of pytest")
+    if marker := greeting.get("excluded", {}).get(test):
+        cause = f"{test} is not run again, since it has the marker {marker}"
+        return Problem(file, "", cause, "do not exclude this marker if the test can do no harm")
+    if errors := greeting.get("errors"):
+        return Problem(file, "", f"{test} was not collected: {errors[0]}", "record the tests again")
+    cause = f"{test} was not collected when its module was collected again"
+    cure = "check the options of pytest; if names depend on the order of a set, record with PYTHONHASHSEED=0"
+    return Problem(file, "", cause, cure)
 
 
 def notices(file: str, greeting: dict[str, Any]) -> Iterator[Problem]:

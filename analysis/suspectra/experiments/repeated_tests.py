@@ -50,6 +50,8 @@ class RepeatedTests:
         The kinds of experiments.
     passing : sequence of str
         The names of those that pass unaltered.
+    excluded : sequence of str
+        The names of markers; tests that have one are never run.
 
     Attributes
     ----------
@@ -64,7 +66,9 @@ class RepeatedTests:
         failing: Sequence[FailingTest],
         kinds: Sequence[str] = (),
         passing: Sequence[str] = (),
+        excluded: Sequence[str] = (),
     ):
+        self._excluded = tuple(excluded)
         self.notices: list[Problem] = []
         self._command, self._workspace, self._kinds = command, workspace, kinds
         self._file_of = {test.name: test.file for test in failing}
@@ -128,10 +132,10 @@ class RepeatedTests:
             tests = [name for name, module in self._file_of.items() if module == file]
             tests.sort(key=lambda name: name not in self._failing)  # stable
             machine: Machine | FreshRuns = Machine(
-                self._command, self._workspace, file, tests[:MAX_TESTS], tuple(self._kinds)
+                self._command, self._workspace, file, tests[:MAX_TESTS], tuple(self._kinds), self._excluded
             )
         else:
-            machine = FreshRuns(self._command, self._workspace, file)
+            machine = FreshRuns(self._command, self._workspace, file, self._excluded)
         self.notices += machine.notices
         return machine
 

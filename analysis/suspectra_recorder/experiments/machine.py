@@ -80,6 +80,7 @@ class _Machine:
         self.items: dict[str, pytest.Item] = {}
         self._scope: Scope | None = None
         self._errors: list[str] = []
+        self._excluded: dict[str, str] = {}
         self._attempt = Attempt()
         self._exception = self._message = ""
 
@@ -114,7 +115,13 @@ class _Machine:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
         yield
-        items[:] = [item for item in items if item.nodeid in self.order.tests]
+        wanted = [item for item in items if item.nodeid in self.order.tests]
+        for item in wanted:
+            _use_same_examples(item)
+            for marker in item.iter_markers():
+                if marker.name in self.order.excluded:
+                    self._excluded[item.nodeid] = marker.name
+        items[:] = [item for item in wanted if item.nodeid not in self._excluded]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -138,7 +145,8 @@ class _Machine:
         others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         return {
             "tests": list(self.items),
-            "together": [name for name, item in self.items.items() if _is_plain(item)],
+            "together": [name for name, item in self.items.items() if isinstance(item, pytest.Function)],
+            "excluded": self._excluded,
             "threads": others,
             "shared": sorted({name for item in self.items.values() for name in _shared_fixtures(item)}),
             "errors": self._errors,
@@ -200,7 +208,7 @@ class _Machine:
         """
         item: Any = self.items[request["test"]]
         if again:
-            item._initrequest()
+            _forget_last_run(item)
         self._attempt, self._exception, self._message = Attempt(), "", ""
         kind = self.kinds[job["kind"]]
         self.board.limit(request["steps"])
@@ -250,9 +258,22 @@ def line_of(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer).encode() + b"\n"
 
 
-def _is_plain(item: pytest.Item) -> bool:
-    """Whether nothing of one run is left in the item for the next."""
-    return type(item) is pytest.Function and item.cls is None
+def _forget_last_run(item: Any) -> None:
+    """Let a test have fixtures of its own, and an instance of its class."""
+    item._initrequest()
+    if item.cls is not None:
+        for name in ("_obj", "_instance"):
+            vars(item).pop(name, None)
+
+
+def _use_same_examples(item: Any) -> None:
+    """Let all runs of a property of Hypothesis try the same examples."""
+    function: Any = getattr(item, "obj", None)
+    function = getattr(function, "__func__", function)
+    settings = getattr(function, "_hypothesis_internal_use_settings", None)
+    if settings is not None:
+        same = type(settings)(settings, derandomize=True, database=None, deadline=None)
+        function._hypothesis_internal_use_settings = same
 
 
 def _shared_fixtures(item: pytest.Item) -> Iterator[str]:

@@ -36,6 +36,8 @@ class Order:
         The kinds of jobs that will be asked for; ``plain``, ``trace`` and ``switch`` always can be.
     scratch : str
         A folder for what tests write to ``tmp_path``; whoever starts the machine removes it.
+    excluded : tuple of str
+        The names of markers; tests that have one are never run.
     channel : int
         The descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `request`.
     request : str
@@ -50,6 +52,7 @@ class Order:
     tests: tuple[str, ...]
     kinds: tuple[str, ...]
     scratch: str
+    excluded: tuple[str, ...] = ()
     channel: int = -1
     request: str = ""
     answers: str = ""
@@ -70,7 +73,8 @@ class Order:
             As :meth:`put_into` put it there.
         """
         values = json.loads(text)
-        return cls(**{**values, "tests": tuple(values["tests"]), "kinds": tuple(values["kinds"])})
+        tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded")}
+        return cls(**{**values, **tuples})
 
     def put_into(self, environ: MutableMapping[str, str]) -> None:
         """Add to an environment what makes a pytest that is started in it a machine.
