@@ -346,7 +346,8 @@ class Folder:
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
             ranking = last.with_state_of(ranking)
-        self.texts.forget_except([*ranking.files.values(), *map(Version.for_error, ranking.collection_errors)])
+        if ranking.files is not last.files or ranking.collection_errors != last.collection_errors:
+            self.texts.forget_except([*ranking.files.values(), *map(Version.for_error, ranking.collection_errors)])
         if result.reading is not None:
             self.sources.take(result.reading, ranking)
         self._remap_lines(ranking)
