@@ -82,6 +82,9 @@ def problems(name: PublicName) -> Iterator[str]:
                 yield f"The shape of {parameter} is not said"
         if _is_array(name.result) and not any("shape" in one.type for one in sections["Returns"]):
             yield "The shape of what is returned is not said"
+    annotations = (*(annotation for _, annotation in name.parameters), name.result)
+    if any(map(ARRAY.search, annotations)) and "shape" not in name.docstring + inherited(name):
+        yield "The shape of the arrays is not said"
     described = Counter(part for one in sections["Parameters"] for part in one.name.split(", "))
     yield from (f"{part} is twice among Parameters" for part, times in described.items() if times > 1)
     in_reference = name.room or name.full_name in EXPORTED

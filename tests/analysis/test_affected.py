@@ -42,10 +42,8 @@ ALL = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def clean_environment():
+def without_other_plugins():
     with pytest.MonkeyPatch.context() as patch:
-        for name in [n for n in os.environ if n.startswith("GIT")]:
-            patch.delenv(name)
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         yield
 

@@ -386,11 +386,10 @@ def test_nothing_from_the_evidence_steers_the_terminal(suspectra, shop):
 
 
 def process(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SUSPECTRA", "COLUMNS"))}
     return subprocess.run(
         [sys.executable, "-m", "suspectra", *arguments],
         cwd=folder,
-        env=kept | environment,
+        env=os.environ | environment,
         capture_output=True,
         check=False,
     )
@@ -415,11 +414,10 @@ def on_a_terminal(folder: Path, **environment: str) -> str:
     import pty
 
     main, end = pty.openpty()
-    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")} | {"TERM": "xterm"}
     with subprocess.Popen(
         [sys.executable, "-m", "suspectra", "rank", "--top", "2"],
         cwd=folder,
-        env=kept | environment,
+        env=os.environ | {"TERM": "xterm"} | environment,
         stdout=end,
         stderr=end,
     ) as running:

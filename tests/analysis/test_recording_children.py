@@ -16,19 +16,17 @@ from suspectra_recorder.shared_cells import SharedCells, stored_cells
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "children"
 EXPECTED = re.compile(r"def (test_\w+).*# runs:(.*)")
-UNSET = ("PYTEST", "SUSPECTRA", "COV", "PYTHONPATH")
 
 
-def clean(**variables):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(UNSET)}
-    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
+def environment(**variables):
+    return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
 
 
 def pytest_in(folder, *arguments, python=sys.executable, **variables):
     return subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "suspectra", *arguments],
         cwd=folder,
-        env=clean(**variables),
+        env=environment(**variables),
         capture_output=True,
         text=True,
         timeout=120,
@@ -141,7 +139,7 @@ def test_the_command_records_children_or_not(tmp_path):
         shutil.copytree(FIXTURE, folder)
         command = [sys.executable, "-m", "suspectra", "record", "--workspace", str(folder), *options]
         tests = [sys.executable, "-m", "pytest", "test_children.py::test_code"]
-        done = subprocess.run([*command, "--", *tests], cwd=folder, env=clean(), capture_output=True, text=True)
+        done = subprocess.run([*command, "--", *tests], cwd=folder, env=environment(), capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         assert functions(folder) == {"test_code": expected}
 
@@ -192,9 +190,9 @@ def test_another_interpreter_is_left_alone(tmp_path):
     found = []
     for version in (sys.version, "2.7"):
         children = Children(str(tmp_path), {**settings, "python": version}, counting=False)
-        children.inject_env(environment := clean())
-        environment["SUSPECTRA_CHILD"] = os.environ.pop("SUSPECTRA_CHILD")
-        subprocess.run([sys.executable, "-c", "import work; work.work()"], cwd=tmp_path, env=environment, check=True)
+        children.inject_env(own := environment())
+        own["SUSPECTRA_CHILD"] = os.environ.pop("SUSPECTRA_CHILD")
+        subprocess.run([sys.executable, "-c", "import work; work.work()"], cwd=tmp_path, env=own, check=True)
         found.append(len(children.started_by({0})))
         children.close()
     assert found == [1, 0]

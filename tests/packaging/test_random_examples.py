@@ -42,7 +42,7 @@ def examples(tmp_path):
 
     def run(*arguments: str) -> str:
         (tmp_path / "log").write_text("")
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "HYPOTHESIS"))}
+        environment = {**os.environ, "PYTEST_ADDOPTS": ""}
         command = [sys.executable, "-m", "pytest", "-q", *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr

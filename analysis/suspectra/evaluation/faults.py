@@ -140,7 +140,7 @@ class FaultList:
 
         Returns
         -------
-        faults : list of ndarray of int
+        faults : list of ndarray of int, shape (k,)
             The columns of each fault that has a statement.
         problems : list of Problem
             The locations without a statement.

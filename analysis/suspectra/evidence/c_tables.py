@@ -120,7 +120,7 @@ class CTables:
 
         Parameters
         ----------
-        profiles : sequence of mapping of str to ndarray of int
+        profiles : sequence of mapping of str to ndarray of int, shape (counters,)
             The counters of each test, by the name of the object.
 
         Returns

@@ -53,7 +53,7 @@ class FileHits:
         identifiers : sequence of int
             The file's identifiers in the data; several if it was measured in several folders.
         row_of : callable
-            Maps contexts to rows, -1 for those without one.
+            Maps contexts to rows, -1 for those without one: from ndarray to ndarray of int, both of shape (k,).
 
         Returns
         -------
@@ -166,7 +166,7 @@ class Hits:
 
         Returns
         -------
-        tuple of ndarray of int32
+        tuple of ndarray of int32, shape (k,)
             The sorted indices of each row's statements.
         """
         return _split(self._hits, self._rows)

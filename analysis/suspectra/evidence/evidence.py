@@ -149,9 +149,9 @@ class EdgeEvidence:
     ----------
     edges : Edges
         The table.
-    rows : tuple of ndarray of int32
+    rows : tuple of ndarray of int32, shape (k,)
         For each test the sorted indices of the edges it traversed.
-    counts : tuple of ndarray of int or None
+    counts : tuple of ndarray of int, shape (k,), or None
         How often each edge was traversed, aligned with `rows`; None if that was not counted.
     graphs : tuple of FlowGraph
         Whole flow graphs, if the evidence has them (for compiled objects); else empty.

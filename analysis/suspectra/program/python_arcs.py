@@ -134,14 +134,14 @@ class Completion:
         ----------
         spectrum : Spectrum
             The spectrum without the implied arcs.
-        rows : sequence of ndarray of int32
+        rows : sequence of ndarray of int32, shape (k,)
             For each test the recorded arcs that it took.
         tests : sequence of int
             Row numbers.
 
         Returns
         -------
-        list of ndarray of int32
+        list of ndarray of int32, shape (k,)
             One array of columns of `edges` for each of `tests`, ascending.
         """
         taken = self._sorted(spectrum, tests)

@@ -111,12 +111,13 @@ def difference(
     Parameters
     ----------
     previous, now : tuple
-        For each spectrum its rows, whether their tests failed, and what identifies a row with its outcome: rows with
-        the same number are taken to be equal.
+        For each spectrum its rows (ndarray of int32, shape (k,)), whether their tests failed (ndarray of bool, shape
+        (tests,)), and what identifies a row with its outcome (ndarray of int, shape (tests,)): rows with the same
+        number are taken to be equal.
 
     Returns
     -------
-    removed, added : list of (ndarray of int32, bool)
+    removed, added : list of (ndarray of int32, shape (k,), bool)
         As `Counts.updated` takes them.
 
     Examples

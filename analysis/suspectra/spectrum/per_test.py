@@ -69,7 +69,8 @@ class Tally:
     Parameters
     ----------
     derive : callable
-        Given a spectrum and row numbers of its tests, returns the columns of each of these tests, without repetition.
+        Given a spectrum and row numbers of its tests, returns the columns of each of these tests, without repetition:
+        each an ndarray of int, shape (k,).
     columns : int
         The number of columns.
 

@@ -194,7 +194,7 @@ class Spectrum:
         -------
         edges : Edges
             The columns.
-        rows : sequence of ndarray of int32
+        rows : sequence of ndarray of int32, shape (k,)
             For each test the sorted indices of the edges it traversed.
 
         Raises

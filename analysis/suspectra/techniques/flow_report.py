@@ -157,7 +157,7 @@ def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
 
     Returns
     -------
-    sequence of ndarray of int
+    sequence of ndarray of int, shape (k,)
         For each test, aligned with its row of edges.
 
     Raises

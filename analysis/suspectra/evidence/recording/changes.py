@@ -57,7 +57,7 @@ class ChangesSincePass:
 
         Returns
         -------
-        dict of str to ndarray of int32
+        dict of str to ndarray of int32, shape (k,)
             For each failing test with an earlier pass the sorted columns of what changed since. Tests for which the
             same changed have the same object, which is that of before where nothing changed.
         """
