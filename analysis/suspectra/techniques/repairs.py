@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from suspectra.experiment import Experiment
+from suspectra.experiment import Experiment, Outcome
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
@@ -157,7 +157,8 @@ def _good(made: Iterable[Experiment], elsewhere: int, failing: set[str]) -> floa
     """The share of failing tests that pass in any of some experiments, less that of the passing tests that fail."""
     passes: dict[str, bool] = {}
     for one in made:
-        passes[one.test] = passes.get(one.test, False) or one.outcome.repairs
+        if one.outcome is not Outcome.NOT_REACHED:
+            passes[one.test] = passes.get(one.test, False) or one.outcome.repairs
     repaired = [passed for test, passed in passes.items() if test in failing]
     kept = [passed for test, passed in passes.items() if test not in failing]
     if not any(repaired):
@@ -186,4 +187,4 @@ def _repairs(one: Experiment, failing: set[str]) -> bool:
 
 
 def _breaks(one: Experiment, failing: set[str]) -> bool:
-    return one.test not in failing and not one.outcome.repairs
+    return one.test not in failing and not one.outcome.repairs and one.outcome is not Outcome.NOT_REACHED
