@@ -11,7 +11,7 @@ EVERY = 0
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
-KINDS = {COMBINATION: ("switch",), "switching": ("switch",), "value-replacement": ("value",)}
+KINDS = {COMBINATION: ("switch", "value"), "switching": ("switch",), "value-replacement": ("value",)}
 """The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
 
 
