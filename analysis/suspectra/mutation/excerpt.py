@@ -64,7 +64,7 @@ def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
     Examples
     --------
     >>> from suspectra.mutation.mutant import mutants
-    >>> source = ParsedSource(b"class A:\\n    def f(self, a):\\n        return a > 1")
+    >>> source = ParsedSource(b"class A:\n    def f(self, a):\n        return a > 1")
     >>> made = excerpt(source, next(mutants(source)))
     >>> print(made.text)
     class A:

@@ -71,7 +71,7 @@ def mutants(source: ParsedSource, lines: Container[int] | None = None) -> Iterat
 
     Examples
     --------
-    >>> source = ParsedSource(b"def f(a, b):\\n    return a > b")
+    >>> source = ParsedSource(b"def f(a, b):\n    return a > b")
     >>> [mutant.description for mutant in mutants(source)][:2]
     ['`>` → `>=`', '`>` → `<=`']
     """
