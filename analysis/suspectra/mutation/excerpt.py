@@ -69,7 +69,7 @@ def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
     >>> print(made.text)
     class A:
         def f(self, a):
-            return a >= 1
+            return None
     >>> made.functions
     (CodeName(name='f', line=2),)
     """

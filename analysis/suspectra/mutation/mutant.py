@@ -73,7 +73,7 @@ def mutants(source: ParsedSource, lines: Container[int] | None = None) -> Iterat
     --------
     >>> source = ParsedSource(b"def f(a, b):\n    return a > b")
     >>> [mutant.description for mutant in mutants(source)][:2]
-    ['`>` → `>=`', '`>` → `<=`']
+    ['`return a > b` → `return None`', '`>` → `>=`']
     """
     walk = _Walk(source)
     walk.visit(source.tree, source.tree)
