@@ -368,8 +368,8 @@ class RecordingSource:
             Problem(
                 path,
                 "",
-                f"{count} of the tests that execute it {'was' if count == 1 else 'were'} recorded before it changed; what"
-                " they execute of the changed lines is not known",
+                f"{count} of the tests that execute it {'was' if count == 1 else 'were'} recorded before it changed;"
+                " what they execute of the changed lines is not known",
                 RUN_AGAIN,
             )
             for path, count in sorted(stale.items())
