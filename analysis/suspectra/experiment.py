@@ -11,7 +11,13 @@ EVERY = 0
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
-KINDS = {COMBINATION: ("switch", "value"), "switching": ("switch",), "value-replacement": ("value",)}
+KINDS = {
+    COMBINATION: ("switch", "value"),
+    "switching": ("switch",),
+    "value-replacement": ("value",),
+    "muse": ("mutant",),
+    "metallaxis": ("changing mutant",),
+}
 """The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
 
 
@@ -79,7 +85,7 @@ class Experiment:
     replacement : str
         Of a mutant: what replaces it, so that the text can be edited.
     changed : bool
-        Of a mutant: the failing test still fails, and with another exception or another message than unaltered.
+        The failing test still fails, with another exception or another message than unaltered.
 
     Examples
     --------

@@ -139,10 +139,11 @@ def _made(investigation: Investigation, progress: InvestigationProgress) -> tupl
     """The experiments, as far as the user lets them go on."""
     made: list[Experiment] = []
     interrupted = False
+    failing = {test.name for test in investigation.tests}
     try:
         for experiment in investigation.experiments():
             made.append(experiment)
-            if experiment.outcome.repairs:
+            if experiment.outcome.repairs and experiment.test in failing:
                 progress.found(experiment)
     except KeyboardInterrupt:
         interrupted = True  # what is known is kept, and shown

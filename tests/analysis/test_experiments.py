@@ -21,6 +21,7 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.switching import Switch, switches
+from suspectra.mutation.edit import Edit
 from suspectra_recorder.folders import RecordingError
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "experiments"
@@ -354,7 +355,8 @@ def investigated(folder, capsys, *arguments):
 
 
 def test_switching_finds_statement_6_of_mid(mid, capsys):
-    status, found, said = investigated(mid, capsys, "test_mid.py::test_mid*")
+    switching = "--technique", "switching"
+    status, found, said = investigated(mid, capsys, *switching, "test_mid.py::test_mid*")
     assert status == 0
     assert found["tests"] == ["test_mid.py::test_mid[case0-2]"]
     assert found["complete"]
@@ -368,7 +370,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
     # once each decision is switched: lines 3 and 4 were true and false, line 6 false
     assert {(one["line"], one["outcome"]) for one in found["experiments"]} >= {(6, "passed"), (4, "failed")}
 
-    again = investigated(mid, capsys)[1]
+    again = investigated(mid, capsys, *switching)[1]
     assert (again["experiments"], again["suspects"], again["complete"]) == ([], found["suspects"], True)
     assert run(["rank", "--workspace", str(mid), "--technique", "switching", "--top", "1"]) == 0
     assert "mid.py:6" in capsys.readouterr().out
@@ -457,3 +459,50 @@ def test_any_log_is_read_or_refused_in_words(tmp_path):
     folder.symlink_to("/tmp")
     with pytest.raises(RecordingError):
         ExperimentLog(tmp_path)
+
+
+# mutants
+
+
+def test_muse_finds_the_wrong_bound_and_says_what_corrects_it(tmp_path, capsys):
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "test_shop.py").write_text(TEST_SHOP)
+    recorded(tmp_path)
+    status, found, said = investigated(tmp_path, capsys, "--technique", "muse")
+    assert (status, found["complete"]) == (0, True)
+    first = found["suspects"][0]
+    assert (first["line"], first["rank_worst"]) == (2, 1)
+    assert first["findings"][0] == "`>` → `>=` repairs 1 test and breaks none."
+    assert "shop.py:2: test_shop.py::test_price[10-9] passes with `>` → `>=`" in said
+    assert "[2-2] passes" not in said, "it passes unaltered too"
+    made = read_experiments(tmp_path)[0]
+    (one,) = [one for one in made if one.detail == "`>` → `>=`" and one.outcome.repairs and "[10-9]" in one.test]
+    edit = Edit(one.line, one.column, one.end_line, one.end_column, one.replacement)
+    assert edit.apply(SHOP) == SHOP.replace("amount > 10", "amount >= 10")
+    assert any(one.changed for one in made)
+
+    passing = {one.key for one in made if "[10-9]" not in one.test}
+    again = investigated(tmp_path, capsys, "--technique", "metallaxis")[1]
+    assert again["complete"]
+    assert again["experiments"], "passing tests are run with mutants that change how the failing one fails"
+    assert not passing & {one.key for one in read_experiments(tmp_path)[0]} - passing
+    assert run(["rank", "--workspace", str(tmp_path), "--technique", "metallaxis"]) == 0
+
+
+SHOP = """\
+def price(amount):
+    if amount > 10:
+        amount = discounted(amount)
+    return amount
+
+def discounted(amount):
+    return amount - amount // 10
+"""
+TEST_SHOP = """\
+import pytest
+from shop import price
+
+@pytest.mark.parametrize(("amount", "expected"), [(2, 2), (20, 18), (10, 9)])
+def test_price(amount, expected):
+    assert price(amount) == expected
+"""

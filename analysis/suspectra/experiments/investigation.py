@@ -16,7 +16,7 @@ from suspectra.experiment import COMBINATION, KINDS, Experiment
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.schedule import Schedule, Stream
-from suspectra.experiments.streams import STREAMS, At, Setting
+from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
 from suspectra.location import Location
 from suspectra.spectrum import Spectrum
 
@@ -177,7 +177,7 @@ class Investigation:
             runs = 0
             while time.monotonic() < end and (stream := underway.schedule.next()) is not None:
                 for experiment in underway.moment(stream):
-                    log.add(experiment, underway.sources(stream))
+                    log.add(experiment, underway.sources(experiment.test))
                     made.append(experiment)
                     runs += 1
                     share = min((time.monotonic() - began) / self.seconds, 1.0)
@@ -209,7 +209,7 @@ class _Underway:
             investigation.command,
             investigation.workspace,
             investigation.tests,
-            investigation.kinds,
+            [RUNS.get(kind, kind) for kind in investigation.kinds],
             self._passing(),
             investigation.excluded,
         )
@@ -248,6 +248,8 @@ class _Underway:
             self.schedule.spent(stream.group, began - opening)
             for experiment in experiments:
                 places.append((experiment.file, experiment.line))
+                if experiment.test != stream.test:
+                    self._known[experiment.key] = experiment  # with a passing test, for the next failing one
                 yield experiment
                 if time.monotonic() - began >= MOMENT_S:
                     break
@@ -262,20 +264,20 @@ class _Underway:
         at = self._at(stream.group)
         self.schedule.took(stream, time.monotonic() - began, places, lambda place: at(*place))
 
-    def sources(self, stream: Stream) -> Mapping[str, str]:
-        """The digests of what a stream's test loads.
+    def sources(self, test: str) -> Mapping[str, str]:
+        """The digests of what a test loads.
 
         Parameters
         ----------
-        stream : Stream
-            One that was continued.
+        test : str
+            One that was run.
 
         Returns
         -------
         mapping of str to str
             By path.
         """
-        return self._tests[stream.test].trace.sources
+        return self._tests[test].trace.sources
 
     def close(self) -> None:
         """End all processes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
@@ -65,6 +66,8 @@ class RepeatedTest:
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
+        failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
+        self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None
         self._only_cold = self._warm.files_unlike(self.trace) if self._warm else frozenset()
         self._each = (self._warm or self.trace).answer.seconds
@@ -91,7 +94,7 @@ class RepeatedTest:
             One for each alteration, as it is known. At the end `complete` says whether there are no more.
         """
         for alteration, answer in self.answers(alterations, end, known):
-            yield alteration.experiment(self.test, answer)
+            yield replace(alteration.experiment(self.test, answer), changed=self._fails_otherwise(answer))
 
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()
@@ -120,6 +123,11 @@ class RepeatedTest:
                 self.complete = True
                 return
             yield from zip(batch, self._try(batch), strict=True)
+
+    def _fails_otherwise(self, answer: Answer) -> bool:
+        """Whether a failing test still fails, in another way than each time unaltered."""
+        how = answer.exception, answer.message
+        return self.fails and answer.outcome is Outcome.FAILED and bool(self._failures) and how not in self._failures
 
     def _batch_size(self, left: float) -> int:
         size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment
+from suspectra.experiments.mutants import Mutants, changes, repairs
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.replacing import ValueReplacing
 from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import switches
 from suspectra.spectrum import Spectrum
+
+AlterationT = TypeVar("AlterationT", bound=Alteration)
 
 At = Callable[[str, int], float]
 """How suspicious the statement in a file at a line is; 0 where no experiment is to be made."""
@@ -83,7 +87,49 @@ def switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     yield from test.experiments(order(switches(test.trace), test.test, setting.at), setting.end, setting.known)
 
 
-def in_given_order(alterations: Iterable[Alteration], test: str, at: At) -> Iterator[Alteration]:
+def mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+    """Run mutants with a failing test, and those that repair it with passing tests: lazy MUSE.
+
+    Parameters
+    ----------
+    test : RepeatedTest
+        The test.
+    setting : Setting
+        What else there is to know.
+
+    Returns
+    -------
+    iterator of Experiment
+        As each is made.
+    """
+    return _mutated(test, setting, repairs)
+
+
+def changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+    """Run mutants with a failing test, and those that change how it ends with passing tests: Metallaxis.
+
+    Parameters
+    ----------
+    test : RepeatedTest
+        The test.
+    setting : Setting
+        What else there is to know.
+
+    Returns
+    -------
+    iterator of Experiment
+        As each is made.
+    """
+    return _mutated(test, setting, changes)
+
+
+def _mutated(test: RepeatedTest, setting: Setting, verify: Callable[[Experiment], bool]) -> Iterator[Experiment]:
+    mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices)
+    mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
+    return mutants.experiments(test, by_suspicion(mutations, test.test, setting.at), setting.end, setting.known)
+
+
+def in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
     """Keep the order of alterations.
 
     Parameters
@@ -106,7 +152,7 @@ def in_given_order(alterations: Iterable[Alteration], test: str, at: At) -> Iter
             yield alteration
 
 
-def by_suspicion(alterations: Iterable[Alteration], test: str, at: At) -> Iterator[Alteration]:
+def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
     """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier.
 
     Parameters
@@ -124,7 +170,7 @@ def by_suspicion(alterations: Iterable[Alteration], test: str, at: At) -> Iterat
         Each once.
     """
     earlier = Counter[tuple[str, int]]()
-    left: list[tuple[Alteration, str, int, int]] = []
+    left: list[tuple[AlterationT, str, int, int]] = []
     for alteration in alterations:
         experiment = alteration.experiment(test)
         place = experiment.file, experiment.line
@@ -169,5 +215,13 @@ def _most_alike(test: str, spectrum: Spectrum) -> list[str]:
     return [name for _, name in sorted(alike, key=lambda entry: -entry[0])]
 
 
-STREAMS: dict[str, StreamMaker] = {"switch": switch_stream, "value": value_stream}
+STREAMS: dict[str, StreamMaker] = {
+    "mutant": mutant_stream,
+    "switch": switch_stream,
+    "value": value_stream,
+    "changing mutant": changing_mutant_stream,
+}
 """By the kind of experiments, in the order in which they begin."""
+
+RUNS = {"changing mutant": "mutant"}
+"""The kind of runs, where it is not that of the experiments."""

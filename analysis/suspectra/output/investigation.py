@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from suspectra.output.ranking import Listing
 from suspectra.output.terminal import Style, fit, safe, terminal_width
 from suspectra.techniques.findings import findings_in_words
+from suspectra.techniques.mutant_results import MutantReport
 
 if TYPE_CHECKING:
     from suspectra.experiment import Experiment
@@ -112,7 +113,8 @@ def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
     order = report.order if listing.top is None else report.top(listing.top)
     for element, entry in zip(order.tolist(), listing.entries(), strict=True):
         kept = {name: entry[name] for name in ("file", "line", "end_line", "rank_best", "rank_worst", "score")}
-        yield {**kept, "findings": findings_in_words(findings.get(element, ()), failed)}
+        by_mutants = report.in_words(element) if isinstance(report, MutantReport) else []
+        yield {**kept, "findings": [*by_mutants, *findings_in_words(findings.get(element, ()), failed)]}
 
 
 def _entry(experiment: Experiment) -> dict[str, Any]:

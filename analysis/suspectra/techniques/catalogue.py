@@ -151,6 +151,28 @@ VALUE_REPLACEMENT = TechniqueInfo(
     "Strong if a wrong value is computed once: failing tests are run again with other values. Needs `suspectra"
     " investigate --technique value-replacement`; statements that it has not tried yet are ranked by Ochiai.",
 )
+MUSE = TechniqueInfo(
+    "muse",
+    "MUSE",
+    "experiment",
+    "Moon, Kim, Kim & Yoo 2014",
+    "1 + the highest f2p(m) / F - p2f(m) / P of the mutants m of the statement that repair a failing test, if that is"
+    " above 0; f2p(m) failing tests pass and p2f(m) passing tests fail with m. Other statements: Ochiai",
+    EXPERIMENTS,
+    "Strong if a small change would correct the fault: tests are run with mutants, one operator, constant, variable or"
+    " statement changed at a time. Needs `suspectra investigate`.",
+)
+METALLAXIS = TechniqueInfo(
+    "metallaxis",
+    "Metallaxis",
+    "experiment",
+    "Papadakis & Le Traon 2015",
+    "the highest kf / sqrt(F * (kf + kp)) of the mutants of the statement; kf failing tests pass or fail in another"
+    " way, kp passing tests fail",
+    EXPERIMENTS,
+    "Finds statements whose mutants change the results of the same tests as the fault, also where no mutant corrects"
+    " it; needs far more runs than MUSE. Needs `suspectra investigate`.",
+)
 
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
@@ -163,6 +185,8 @@ CATALOGUE: dict[str, Entry] = {
         Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
         Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
         Entry(SWITCHING, "suspectra.techniques.switching:Switching"),
+        Entry(MUSE, "suspectra.techniques.muse:Muse"),
+        Entry(METALLAXIS, "suspectra.techniques.metallaxis:Metallaxis"),
         Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
         Entry(VALUE_REPLACEMENT, "suspectra.techniques.value_replacement:ValueReplacement"),
     )

@@ -1,0 +1,311 @@
+"""Mutants: what failing tests execute is changed a little, one change at a time.
+
+Each mutant is tried with a failing test. Passing tests that execute what it changes are run only where that matters:
+where the mutant repairs the test, or, for techniques that count that too, where it changes how the test fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.runs import Alteration, Answer
+from suspectra.mutation.excerpt import excerpt
+from suspectra.mutation.mutant import Mutant, mutants
+from suspectra.mutation.operators import OPERATORS
+from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.spectrum import Spectrum
+
+MAX_PASSING = 50
+"""Passing tests that a mutant is tried with: those that are nearest to failing tests."""
+
+CHUNK = 50
+"""Mutants that a failing test is run with, before passing tests are."""
+
+_PRIORITY = {name: number for number, name in enumerate(OPERATORS)}
+Known = Mapping[tuple[object, ...], Experiment]
+_NONE: Known = MappingProxyType({})
+
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Mutation(Alteration):
+    """A run of a mutant.
+
+    Parameters
+    ----------
+    file : str
+        What is mutated, relative to the workspace.
+    source : ParsedSource
+        The file.
+    mutant : Mutant
+        The change.
+    """
+
+    file: str
+    source: ParsedSource
+    mutant: Mutant
+
+    def to_json(self) -> dict[str, Any]:
+        """How a machine is asked for it."""
+        made = excerpt(self.source, self.mutant)
+        text, functions = made if made is not None else ("", ())
+        return {"kind": "mutant", "file": self.file, "source": text, "functions": [list(name) for name in functions]}
+
+    def experiment(self, test: str, answer: Answer | None = None) -> Experiment:
+        """The experiment that this is with a test."""
+        edit = self.mutant.edit
+        return Experiment(
+            test,
+            "mutant",
+            self.file,
+            edit.line,
+            edit.end_line,
+            edit.column,
+            self.mutant.operator,
+            EVERY,
+            "mutated",
+            answer.outcome if answer else Outcome.NOT_REACHED,
+            round(answer.seconds, 6) if answer else 0.0,
+            self.mutant.guard,
+            self.mutant.description,
+            edit.end_column,
+            edit.text,
+        )
+
+
+class Tests(Protocol):
+    """Tests by name; not all of them have to be known beforehand."""
+
+    def __getitem__(self, name: str) -> RepeatedTest:
+        """Look a test up; an EvidenceError says why no experiments can be made with it."""
+
+
+def repairs(experiment: Experiment) -> bool:
+    """Whether a failing test passes, which is when lazy MUSE asks what the mutant breaks.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With a failing test.
+
+    Returns
+    -------
+    bool
+        False where it still fails, in whatever way.
+    """
+    return experiment.outcome.repairs
+
+
+def changes(experiment: Experiment) -> bool:
+    """Whether a failing test passes or fails in another way, which is when Metallaxis asks what the mutant breaks.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With a failing test.
+
+    Returns
+    -------
+    bool
+        Other mutants have the score 0, whatever they break.
+    """
+    return experiment.outcome.repairs or experiment.changed
+
+
+def always(experiment: Experiment) -> bool:
+    """For MUSE as published, which counts what every mutant breaks.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With a failing test.
+
+    Returns
+    -------
+    bool
+        False where the mutant could not be put into the program.
+    """
+    return experiment.outcome is not Outcome.NOT_REACHED
+
+
+@dataclass
+class Mutants:
+    """Makes experiments with mutants.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Which tests execute what, and how they end.
+    read : callable
+        Gives the bytes of a source file of the workspace, None for one that can't be read.
+    tests : Tests
+        The failing and the passing tests.
+    verify : callable
+        Given an experiment with a failing test, whether the mutant is tried with passing tests too.
+    problems : list of Problem
+        What could not be mutated is added here.
+    """
+
+    spectrum: Spectrum
+    read: Callable[[str], bytes | None]
+    tests: Tests
+    verify: Callable[[Experiment], bool] = repairs
+    problems: list[Problem] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._nearest: list[int] | None = None
+
+    def experiments(
+        self, test: RepeatedTest, mutations: Iterable[Mutation], end: float, known: Known = _NONE
+    ) -> Iterator[Experiment]:
+        """Try mutants with a failing test, and with passing tests as far as that is wanted.
+
+        Parameters
+        ----------
+        test : RepeatedTest
+            The failing test.
+        mutations : iterable of Mutation
+            In the order in which they are tried.
+        end : float
+            When to stop, as ``time.monotonic`` has it.
+        known : mapping of tuple to Experiment
+            The experiments that need not be made again, by their keys. What was found to repair is tried with passing
+            tests, as far as it was not.
+
+        Yields
+        ------
+        Experiment
+            As each is made.
+        """
+        waiting = iter(mutations)
+        while chunk := list(islice(waiting, CHUNK)):
+            of_key = {one.experiment(test.test).key: one for one in chunk}
+            tried = [known[key] for key in of_key if key in known]
+            for experiment in test.experiments(chunk, end, known):
+                tried.append(experiment)
+                yield experiment
+            complete = test.complete
+            yield from self._passing([of_key[one.key] for one in tried if self.verify(one)], end, known)
+            if not complete:
+                return
+
+    def _passing(self, mutations: Sequence[Mutation], end: float, known: Known) -> Iterator[Experiment]:
+        """Try mutants with the passing tests that execute what they change."""
+        by_test: dict[str, list[Mutation]] = {}
+        for mutation in mutations:
+            for name in self.passing_tests(mutation.file, mutation.mutant.edit.line):
+                if mutation.experiment(name).key not in known:
+                    by_test.setdefault(name, []).append(mutation)
+        for name, several in by_test.items():
+            try:
+                test = self.tests[name]
+            except EvidenceError as error:
+                self._say(error.problem)
+                continue
+            yield from test.experiments(several, end)
+            if not test.complete:
+                return
+
+    def mutations(self, test: str, wanted: Callable[[str, int], bool] = lambda file, line: True) -> list[Mutation]:
+        """The mutants of statements that a test executes.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+        wanted : callable
+            Given file and line, whether the statement is mutated.
+
+        Returns
+        -------
+        list of Mutation
+            By file and line; those of a line in the order of the mutation operators.
+        """
+        elements = self.spectrum.elements
+        executed = self.spectrum.rows[self.spectrum.test_index[test]]
+        executed = executed[self.spectrum.candidates[executed]]
+        found: list[Mutation] = []
+        for number in np.unique(elements.file[executed]).tolist():
+            file = elements.files[number]
+            own = executed[elements.file[executed] == number]
+            own = own[[wanted(file, line) for line in elements.line[own].tolist()]]
+            lines = {
+                line
+                for first, last in zip(elements.line[own].tolist(), elements.end_line[own].tolist(), strict=True)
+                for line in range(first, last + 1)
+            }
+            if lines and (mutated := self._mutated(file)) is not None:
+                source, made = mutated
+                found += [Mutation(file, source, one) for one in made if one.edit.line in lines]
+            if (elements.function[own] < 0).any():
+                cause = "code that runs while it is imported was not mutated: it has run before the tests"
+                self._say(Problem(file, "", cause, "move what may be at fault into a function"))
+        return found
+
+    def passing_tests(self, file: str, line: int) -> list[str]:
+        """The passing tests that a mutant is tried with.
+
+        Parameters
+        ----------
+        file : str
+            What is mutated.
+        line : int
+            Where the change begins.
+
+        Returns
+        -------
+        list of str
+            Those that execute the statement, the one first that shares most with a failing test; at most `MAX_PASSING`.
+        """
+        element = self.spectrum.elements.at(file, line)
+        if element is None:
+            return []
+        if self._nearest is None:
+            self._nearest = _nearest_first(self.spectrum)
+        executing = set(self.spectrum.tests_executing(element).tolist())
+        return [self.spectrum.tests[row] for row in self._nearest if row in executing][:MAX_PASSING]
+
+    def _mutated(self, file: str) -> tuple[ParsedSource, Sequence[Mutant]] | None:
+        source = self.read(file)
+        try:
+            return None if source is None else _all_mutants(source)
+        except _UNPARSABLE as error:
+            self._say(Problem(file, "", f"it can't be mutated: {error}", "check its syntax"))
+            return None
+
+    def _say(self, problem: Problem) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+@lru_cache(maxsize=32)  # files; tests of a project execute the same ones
+def _all_mutants(source: bytes) -> tuple[ParsedSource, Sequence[Mutant]]:
+    """A source with its mutants by line, those of a line in the order of the operators."""
+    parsed = ParsedSource(source)
+    return parsed, sorted(mutants(parsed), key=lambda one: (one.edit.line, _PRIORITY[one.operator], one.edit))
+
+
+def _nearest_first(spectrum: Spectrum) -> list[int]:
+    """The passing tests, first those that execute most of what failing tests execute, and least of anything else."""
+    of_failing = np.zeros(len(spectrum.elements), bool)
+    for row, failed in zip(spectrum.rows, spectrum.failed.tolist(), strict=True):
+        if failed:
+            of_failing[row] = True
+    total = int(np.count_nonzero(of_failing))
+    likeness: dict[int, float] = {}
+    for number, row in enumerate(spectrum.rows):
+        if not spectrum.failed[number]:
+            shared = int(np.count_nonzero(of_failing[row]))
+            likeness[number] = shared / max(total + len(row) - shared, 1)
+    return sorted(likeness, key=lambda number: (-likeness[number], number))

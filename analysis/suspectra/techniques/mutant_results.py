@@ -1,0 +1,234 @@
+"""What came of mutants: which failing tests each repairs, and which passing tests it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suspectra.errors import Problem
+from suspectra.experiment import Experiment, Outcome
+from suspectra.quantity import many
+from suspectra.report import RankedReport
+from suspectra.spectrum import Spectrum
+
+_ENDLESS = frozenset({Outcome.STEPS, Outcome.TIMEOUT})
+
+
+@dataclass(frozen=True)
+class MutantResult:
+    """A mutant, and how tests end with it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        One of those that were made with it, for its place and its text.
+    repaired : int
+        Failing tests that pass.
+    changed : int
+        Failing tests that fail with another exception or another message.
+    broken : int
+        Passing tests that do not pass.
+    tried : int
+        Passing tests that were run.
+    endless : bool
+        Some test was caught in a loop, or took too long.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import EVERY
+    >>> made = Experiment(
+    ...     "t1", "mutant", "cart.py", 8, 8, 9, "boundary", EVERY, "mutated", Outcome.PASSED, 0.01, detail="`>` → `>=`"
+    ... )
+    >>> MutantResult(made, repaired=2, changed=0, broken=0, tried=3, endless=False).in_words(executing=3)
+    '`>` → `>=` repairs 2 tests and breaks none.'
+    """
+
+    experiment: Experiment
+    repaired: int
+    changed: int
+    broken: int
+    tried: int
+    endless: bool
+
+    def in_words(self, executing: int) -> str:
+        """What it does to tests, as a sentence.
+
+        Parameters
+        ----------
+        executing : int
+            How many passing tests execute the statement.
+
+        Returns
+        -------
+        str
+            Says so where not all of these were run.
+        """
+        repairs = f"{self.experiment.detail} repairs {many(self.repaired, 'test') if self.repaired else 'none'}"
+        if executing and not self.tried:
+            return f"{repairs}; {'the passing test was' if executing == 1 else 'passing tests were'} not run."
+        breaks = f"breaks {many(self.broken, 'test') if self.broken else 'none'}"
+        was = "was" if self.tried == 1 else "were"
+        some = f"; {self.tried} of {executing} passing tests {was} run" if self.tried < executing else ""
+        return f"{repairs} and {breaks}{some}."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MutantReport(RankedReport):
+    """A ranking by mutants, with those that each element has.
+
+    Parameters
+    ----------
+    results : mapping of int to tuple of MutantResult
+        By element.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> make_technique("muse").localize(spectrum).results
+    {}
+    """
+
+    results: Mapping[int, tuple[MutantResult, ...]]
+
+    def in_words(self, element: int) -> list[str]:
+        """Say which mutants of a statement repair tests.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        list of str
+            A sentence for each of the best, and one for the others; none where no mutant repairs a test.
+        """
+        return mutants_in_words(self.results.get(element, ()), int(self.spectrum.counts.ep[element]))
+
+
+def mutant_results(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[MutantResult, ...]]:
+    """Gather experiments by mutant.
+
+    Parameters
+    ----------
+    made : iterable of Experiment
+        All there are. Those of other kinds do not count, nor do tests that the spectrum does not have.
+    spectrum : Spectrum
+        The statements, and how the tests ended unaltered.
+
+    Returns
+    -------
+    dict of int to tuple of MutantResult
+        By candidate. Mutants that were tried with no failing test, or that could not be put into the program, are left
+        out.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import EVERY
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> made = Experiment("t1", "mutant", "program", 2, 2, 0, "deletion", EVERY, "mutated", Outcome.PASSED, 0.01)
+    >>> mutant_results([made], spectrum)[1][0].repaired
+    1
+    """
+    by_mutant: dict[tuple[object, ...], list[Experiment]] = {}
+    for one in made:
+        if one.kind == "mutant" and one.test in spectrum.test_index and one.outcome is not Outcome.NOT_REACHED:
+            by_mutant.setdefault(one.key[1:], []).append(one)
+    found: dict[int, list[MutantResult]] = {}
+    for several in by_mutant.values():
+        element = spectrum.elements.at(several[0].file, several[0].line)
+        failing = [one for one in several if spectrum.failed[spectrum.test_index[one.test]]]
+        if element is not None and spectrum.candidates[element] and failing:
+            found.setdefault(element, []).append(_result(failing, several))
+    return {element: tuple(results) for element, results in found.items()}
+
+
+def _result(failing: Sequence[Experiment], several: Sequence[Experiment]) -> MutantResult:
+    passing = len(several) - len(failing)
+    repaired = sum(one.outcome.repairs for one in failing)
+    kept = sum(one.outcome.repairs for one in several) - repaired
+    changed = sum(one.changed for one in failing)
+    endless = any(one.outcome in _ENDLESS for one in several)
+    return MutantResult(failing[0], repaired, changed, passing - kept, passing, endless)
+
+
+def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[str]:
+    """Say which mutants of a statement repair tests.
+
+    Parameters
+    ----------
+    results : iterable of MutantResult
+        All of the statement.
+    executing : int
+        How many passing tests execute it.
+
+    Returns
+    -------
+    list of str
+        A sentence for each of the best, and one for the others.
+
+    Examples
+    --------
+    >>> mutants_in_words([], 3)
+    []
+    """
+    several = list(results)
+    repairing = sorted((one for one in several if one.repaired), key=lambda one: (-one.repaired, one.broken))
+    sentences = [one.in_words(executing) for one in repairing[:_MOST]]
+    if len(repairing) > _MOST:
+        sentences.append(f"{many(len(repairing) - _MOST, 'other mutant')} here repair tests too.")
+    if repairing and all(one.experiment.guard for one in repairing):
+        sentences.append(
+            "This is where it is noticed: what leads to an exception is changed, and not to raise it may hide the"
+            " symptom alone."
+        )
+    return sentences
+
+
+def unrepaired(results: Sequence[MutantResult]) -> list[str]:
+    """Say that no mutant of a statement repairs a test.
+
+    Parameters
+    ----------
+    results : sequence of MutantResult
+        All of the statement.
+
+    Returns
+    -------
+    list of str
+        Empty where one does, or none was tried.
+
+    Examples
+    --------
+    >>> unrepaired([])
+    []
+    """
+    if not results or any(one.repaired for one in results):
+        return []
+    return [f"No mutant of this statement repairs a test ({len(results)} tried)."]
+
+
+def no_mutants(technique: str) -> Problem:
+    """Say that there are no experiments with mutants.
+
+    Parameters
+    ----------
+    technique : str
+        The name of the technique that needs them.
+
+    Returns
+    -------
+    Problem
+        A note of a report.
+
+    Examples
+    --------
+    >>> no_mutants("muse").cause
+    "no mutants of these sources were tried, so this is Ochiai's ranking"
+    """
+    cause = "no mutants of these sources were tried, so this is Ochiai's ranking"
+    return Problem("", "", cause, f"run `suspectra investigate --technique {technique}`")
+
+
+_MOST = 3  # mutants of a statement that are listed
