@@ -52,6 +52,7 @@ def register(cli: click.Group) -> None:
     @click.option("--technique", type=click.Choice(list(KINDS)), default="investigation", show_default=True)
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+    @click.option("--hide-values", is_flag=True, help="Log why a value was tried, and not the value.")
     @click.argument("tests", nargs=-1, metavar="")
     @click.pass_context
     def investigate(
@@ -62,6 +63,7 @@ def register(cli: click.Group) -> None:
         technique: str,
         top: int,
         form: str,
+        hide_values: bool,
         tests: tuple[str, ...],
     ) -> int:
         """Run failing tests again, each time with one thing altered, and rank by what makes them pass.
@@ -70,7 +72,17 @@ def register(cli: click.Group) -> None:
         The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with wrong
         conditions and values: do this only with tests that can't do harm.
         """
-        return _investigate(workspace, context.meta[_COMMAND], python, seconds, technique, top, form, tests)
+        return _investigate(
+            workspace,
+            context.meta[_COMMAND],
+            python,
+            seconds,
+            technique,
+            top,
+            form,
+            tests,
+            values_logged=not hide_values,
+        )
 
 
 def _investigate(
@@ -82,6 +94,8 @@ def _investigate(
     top: int,
     form: str,
     tests: Sequence[str],
+    *,
+    values_logged: bool,
 ) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.experiments.investigation import Investigation
@@ -103,6 +117,7 @@ def _investigate(
         suspicion,
         seconds,
         kinds=KINDS[technique],
+        values_logged=values_logged,
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)

@@ -279,6 +279,12 @@ def test_the_command_names_the_values(project, capsys):
     assert (again["experiments"], again["suspects"]) == ([], found["suspects"])
     assert run(["rank", "--workspace", str(project), "--technique", "value-replacement", "--top", "1"]) == 0
 
+    capsys.readouterr()
+    assert run([*words, "--hide-values", "*test_label", "--", *PYTEST]) == 0
+    hidden = json.loads(capsys.readouterr().out)
+    assert "(expected)" in {one["action"] for one in hidden["experiments"]}
+    assert all(one["action"].startswith("(") for one in hidden["experiments"])
+
 
 def made(test, line, outcome=Outcome.PASSED):
     return Experiment(test, "value", "program", line, line, 0, "x", EVERY, "seen", outcome, 0.01, detail="5")

@@ -134,6 +134,8 @@ class Investigation:
         The statement to alter; any unless given.
     excluded : sequence of str
         The names of markers; tests that have one are never run.
+    values_logged : bool
+        Whether experiments may contain values of the program; otherwise they say only why a value was tried.
 
     Attributes
     ----------
@@ -152,6 +154,7 @@ class Investigation:
     kinds: Sequence[str] = KINDS[COMBINATION]
     at: Location | None = None
     excluded: Sequence[str] = ()
+    values_logged: bool = True
     complete: bool = field(default=False, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
 
@@ -317,6 +320,7 @@ class _Underway:
             self._suspects.spectrum(group),
             self._suspects.read,
             alone=len(self._investigation.kinds) == 1,
+            values_logged=self._investigation.values_logged,
         )
 
     def _passing(self) -> list[str]:

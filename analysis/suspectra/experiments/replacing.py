@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
+from suspectra.errors import EvidenceError
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
@@ -265,7 +266,11 @@ class ValueReplacing:
             left = until - time.monotonic()
             if left <= 0:
                 break
-            for place, texts in self._noted(test, left).values.items():
+            try:
+                other = self._noted(test, left)
+            except EvidenceError:
+                continue  # it was not collected
+            for place, texts in other.values.items():
                 if place in seen:
                     seen[place].update(dict.fromkeys(texts))
         return seen

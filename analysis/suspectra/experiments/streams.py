@@ -45,6 +45,8 @@ class Setting:
         Gives the bytes of a source, None for one that can't be read.
     alone : bool
         Whether there are no streams of other kinds: alterations are tried in the order that is published.
+    values_logged : bool
+        Whether experiments may contain values of the program.
     """
 
     at: At
@@ -54,6 +56,7 @@ class Setting:
     spectrum: Spectrum
     read: Callable[[str], bytes | None]
     alone: bool = False
+    values_logged: bool = True
 
 
 StreamMaker = Callable[[RepeatedTest, Setting], Iterator[Experiment]]
@@ -201,7 +204,8 @@ def value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     made = (one for one in setting.known.values() if one.kind == "value" and one.test == test.test)
     repaired = {(one.file, one.line) for one in made if one.outcome.repairs}
     passing = _most_alike(test.test, setting.spectrum)
-    yield from ValueReplacing(test, setting.at, passing, repaired=repaired).experiments(setting.end, setting.known)
+    replacing = ValueReplacing(test, setting.at, passing, logged=setting.values_logged, repaired=repaired)
+    yield from replacing.experiments(setting.end, setting.known)
 
 
 def _most_alike(test: str, spectrum: Spectrum) -> list[str]:

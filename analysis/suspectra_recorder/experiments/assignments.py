@@ -131,7 +131,7 @@ class _Rewriting:
             node.value = self._put(node.value, "assignment", node.target.id, node)
         elif isinstance(node, ast.Yield) and node.value is not None:
             node.value = self._put(node.value, "yield", "the yielded value", node)
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _COMPARISONS):
+        elif isinstance(node, ast.Compare) and _may_compare_numbers(node):
             node.left = self._call("left", self.compared, node.left)
             node.comparators[0] = self._call("right", self.compared, node.comparators[0])
             self.compared += 1
@@ -210,6 +210,13 @@ class _Rewriting:
 
         values = at(ast.Attribute(at(ast.Constant(self._name)), method, ast.Load()))
         return at(ast.Call(values, [at(ast.Constant(number)), value], []))
+
+
+def _may_compare_numbers(node: ast.Compare) -> bool:
+    """Whether it has two sides that may both be numbers."""
+    sides = (node.left, *node.comparators)
+    texts = any(isinstance(side, ast.Constant) and isinstance(side.value, (str, bytes)) for side in sides)
+    return len(sides) == 2 and isinstance(node.ops[0], _COMPARISONS) and not texts
 
 
 def _text(node: ast.expr) -> str:
