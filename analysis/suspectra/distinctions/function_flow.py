@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from suspectra.program import Program
+from suspectra.program.dominance import DominatorTree
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.program.python_flow import PythonFlow, inside_expression
 from suspectra.program.sources_as_run import SourcesAsRun
@@ -83,16 +84,16 @@ class FunctionFlow:
         frozenset of int
             Of the nodes that dominate its source or post-dominate its target.
         """
-        nodes = self._dominators[way.source] | self._post_dominators[way.target]
-        return frozenset(e for node, own in enumerate(self.elements) if nodes >> node & 1 for e in own)
+        nodes = {*self._dominators.of(way.source), *self._post_dominators.of(way.target)}
+        return frozenset(element for node in nodes for element in self.elements[node])
 
     @cached_property
-    def _dominators(self) -> list[int]:
-        return _dominators(len(self.elements), [(way.source, way.target) for way in self.ways])
+    def _dominators(self) -> DominatorTree:
+        return _tree(len(self.elements), [(way.source, way.target) for way in self.ways])
 
     @cached_property
-    def _post_dominators(self) -> list[int]:
-        return _dominators(len(self.elements), [(way.target, way.source) for way in self.ways])
+    def _post_dominators(self) -> DominatorTree:
+        return _tree(len(self.elements), [(way.target, way.source) for way in self.ways])
 
     def before(self, element: int) -> list[Way]:
         """The ways that lead to an element, those next to it first, rare ones at each node last.
@@ -285,49 +286,7 @@ def _of_graph(graph: FlowGraph, spectrum: Spectrum) -> FunctionFlow:
     return FunctionFlow(own, tuple(ways))
 
 
-def _dominators(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """For each node, as bits, the nodes on every way to it from the nodes that no edge enters.
-
-    A node that no such way leads to is dominated by itself alone.
-    """
-    predecessors: list[list[int]] = [[] for _ in range(nodes)]
-    successors: list[list[int]] = [[] for _ in range(nodes)]
-    for source, target in edges:
-        predecessors[target].append(source)
-        successors[source].append(target)
-    order = _reverse_postorder([node for node in range(nodes) if not predecessors[node]], successors)
-    reachable = set(order)
-    found: list[int] = [1 << node for node in range(nodes)]
-    known = [False] * nodes
-    changed = True
-    while changed:
-        changed = False
-        for node in order:
-            common = -1
-            for one in predecessors[node]:
-                if one in reachable and known[one]:
-                    common &= found[one]
-            bits = (0 if common == -1 else common) | 1 << node
-            if not known[node] or bits != found[node]:
-                found[node], known[node], changed = bits, True, True
-    return found
-
-
-def _reverse_postorder(starts: Iterable[int], after: Sequence[Sequence[int]]) -> list[int]:
-    seen: set[int] = set()
-    done: list[int] = []
-    for start in starts:
-        if start in seen:
-            continue
-        seen.add(start)
-        stack = [(start, iter(after[start]))]
-        while stack:
-            node, rest = stack[-1]
-            following = next((one for one in rest if one not in seen), None)
-            if following is None:
-                done.append(node)
-                stack.pop()
-            else:
-                seen.add(following)
-                stack.append((following, iter(after[following])))
-    return done[::-1]
+def _tree(nodes: int, edges: Sequence[tuple[int, int]]) -> DominatorTree:
+    """The dominators, if ways begin where no edge leads to."""
+    entered = {target for _, target in edges}
+    return DominatorTree.from_edges(nodes, edges, [node for node in range(nodes) if node not in entered])
