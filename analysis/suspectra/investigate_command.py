@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -17,6 +17,8 @@ from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.experiment import COMBINATION, KINDS
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from suspectra.evidence.evidence import Evidence
     from suspectra.experiment import Experiment
     from suspectra.experiments.investigation import Investigation
@@ -53,50 +55,38 @@ def register(cli: click.Group) -> None:
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("--hide-values", is_flag=True, help="Log why a value was tried, and not the value.")
+    @click.option(
+        "--exclude-marker",
+        "excluded",
+        multiple=True,
+        metavar="NAME",
+        help="Never run tests with this marker of pytest; can be given several times.",
+    )
     @click.argument("tests", nargs=-1, metavar="")
     @click.pass_context
-    def investigate(
-        context: click.Context,
-        workspace: Path,
-        python: str | None,
-        seconds: float,
-        technique: str,
-        top: int,
-        form: str,
-        hide_values: bool,
-        tests: tuple[str, ...],
-    ) -> int:
+    def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Run failing tests again, each time with one thing altered, and rank by what makes them pass.
 
         TEST is the name of a recorded test, or a glob; without any, all failing tests, one of each failure group first.
         The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with wrong
         conditions and values: do this only with tests that can't do harm.
         """
-        return _investigate(
-            workspace,
-            context.meta[_COMMAND],
-            python,
-            seconds,
-            technique,
-            top,
-            form,
-            tests,
-            values_logged=not hide_values,
-        )
+        return _investigate(context.meta[_COMMAND], chosen)
 
 
-def _investigate(
-    workspace: Path,
-    command: Sequence[str],
-    python: str | None,
-    seconds: float,
-    technique: str,
-    top: int,
-    form: str,
-    tests: Sequence[str],
-    *,
-    values_logged: bool,
-) -> int:
+class _Options(TypedDict):
+    workspace: Path
+    python: str | None
+    seconds: float
+    technique: str
+    top: int
+    form: str
+    hide_values: bool
+    excluded: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.experiments.investigation import Investigation
     from suspectra.output.investigation import InvestigationProgress
@@ -104,24 +94,24 @@ def _investigate(
     from suspectra.suspicion import Suspicion
 
     began = time.monotonic()
-    evidence = find_source(workspace, edges=True).read()
-    root = os.path.realpath(workspace)
-    chosen = resolve(command, root, python=python)
-    failing = _failing_tests(evidence, tests)
-    suspicion = Suspicion(evidence, everywhere=technique != COMBINATION)
+    evidence = find_source(chosen["workspace"], edges=True).read()
+    root = os.path.realpath(chosen["workspace"])
+    failing = _failing_tests(evidence, chosen["tests"])
+    suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
     progress = InvestigationProgress(sys.stderr)
     investigation = Investigation(
         Path(root),
-        chosen.arguments,
+        resolve(command, root, python=chosen["python"]).arguments,
         [failing[name] for name in suspicion.in_turn(failing)],
         suspicion,
-        seconds,
-        kinds=KINDS[technique],
-        values_logged=values_logged,
+        chosen["seconds"],
+        kinds=KINDS[chosen["technique"]],
+        values_logged=not chosen["hide_values"],
+        excluded=chosen["excluded"],
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)
-    status = _write(workspace, evidence, investigation, made, technique, top, form, time.monotonic() - began)
+    status = _write(evidence, investigation, made, chosen, time.monotonic() - began)
     return INTERRUPTED if interrupted else status
 
 
@@ -168,14 +158,7 @@ def _made(investigation: Investigation, progress: InvestigationProgress) -> tupl
 
 
 def _write(
-    workspace: Path,
-    evidence: Evidence,
-    investigation: Investigation,
-    made: Sequence[Experiment],
-    technique: str,
-    top: int,
-    form: str,
-    seconds: float,
+    evidence: Evidence, investigation: Investigation, made: Sequence[Experiment], chosen: _Options, seconds: float
 ) -> int:
     from suspectra.evidence.experiments import with_experiments
     from suspectra.evidence.sources import Sources
@@ -185,16 +168,17 @@ def _write(
     from suspectra.output.table import write_table
     from suspectra.techniques import make_technique
 
-    evidence = with_experiments(evidence, workspace)
-    localizer = Localizer(make_technique(technique))
+    evidence = with_experiments(evidence, chosen["workspace"])
+    localizer = Localizer(make_technique(chosen["technique"]))
     report = localizer.update(evidence)
     problems = tuple(dict.fromkeys([*investigation.problems, *localizer.problems()]))
-    listing = Listing(report, evidence, problems, top, localizer.groups().groups if form == "table" else ())
+    as_json = chosen["form"] == "json"
+    listing = Listing(report, evidence, problems, chosen["top"], () if as_json else localizer.groups().groups)
     names = [test.name for test in investigation.tests]
-    if form == "json":
+    if as_json:
         write_json(listing, names, made, sys.stdout, complete=investigation.complete, seconds=seconds)
     else:
-        write_table(listing, sys.stdout, Sources(workspace))
+        write_table(listing, sys.stdout, Sources(chosen["workspace"]))
         left = "everything was tried" if investigation.complete else "more can be tried with --seconds"
         click.echo(f"{len(made)} altered runs in {seconds:.1f} s; {left}")
     warn(problems)
