@@ -12,7 +12,7 @@ COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
 KINDS = {
-    COMBINATION: ("switch", "value"),
+    COMBINATION: ("mutant", "switch", "value"),
     "switching": ("switch",),
     "value-replacement": ("value",),
     "muse": ("mutant",),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from suspectra.output.ranking import Listing
 from suspectra.output.terminal import Style, fit, safe, terminal_width
 from suspectra.techniques.findings import findings_in_words
+from suspectra.techniques.investigation import InvestigationReport
 from suspectra.techniques.mutant_results import MutantReport
 
 if TYPE_CHECKING:
@@ -113,8 +114,10 @@ def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
     order = report.order if listing.top is None else report.top(listing.top)
     for element, entry in zip(order.tolist(), listing.entries(), strict=True):
         kept = {name: entry[name] for name in ("file", "line", "end_line", "rank_best", "rank_worst", "score")}
-        by_mutants = report.in_words(element) if isinstance(report, MutantReport) else []
-        yield {**kept, "findings": [*by_mutants, *findings_in_words(findings.get(element, ()), failed)]}
+        if isinstance(report, (InvestigationReport, MutantReport)):
+            yield {**kept, "findings": report.in_words(element)}
+        else:
+            yield {**kept, "findings": findings_in_words(findings.get(element, ()), failed)}
 
 
 def _entry(experiment: Experiment) -> dict[str, Any]:

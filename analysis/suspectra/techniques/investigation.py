@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
 from suspectra.techniques.catalogue import INVESTIGATION as INFO
 from suspectra.techniques.findings import findings_in_words
 from suspectra.techniques.formulas import in_words
-from suspectra.techniques.repairs import Repair, repairs
+from suspectra.techniques.mutant_results import MutantResult, mutant_results, mutants_in_words
+from suspectra.techniques.repairs import MUTANT, Repair, repairs
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import headline, own_report, score_difference
 
@@ -62,6 +64,34 @@ class InvestigationReport(RankedReport):
         return {
             element: tuple(one for repair in found for one in repair.found) for element, found in self.repairs.items()
         }
+
+    def in_words(self, element: int) -> list[str]:
+        """Say what repairs failing tests at a statement.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        list of str
+            Sentences, about the repair that says most first.
+        """
+        ordered = sorted(self.repairs.get(element, ()), key=_weight, reverse=True)
+        counts = self.spectrum.counts
+        sentences: list[str] = []
+        for repair in ordered:
+            if repair.kind == MUTANT:
+                sentences += mutants_in_words(self.mutants.get(element, ()), int(counts.ep[element]))
+            else:
+                sentences += findings_in_words(repair.found, counts.failed)
+        return sentences
+
+    @cached_property
+    def mutants(self) -> dict[int, tuple[MutantResult, ...]]:
+        """By element, what mutants do there."""
+        return mutant_results((one for repair in chain(*self.repairs.values()) for one in repair.made), self.spectrum)
 
     @property
     def tie_of_level(self) -> Ints:
@@ -117,7 +147,7 @@ class Investigation(Staged):
         """The first repair, or else what all evidence says."""
         ranked = own_report(report, InvestigationReport)
         if element in ranked.repairs:
-            return findings_in_words(ranked.findings[element], report.spectrum.counts.failed)[0]
+            return ranked.in_words(element)[0]
         return _EVIDENCE.reason(ranked.base, element)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
@@ -131,7 +161,7 @@ class Investigation(Staged):
         best = _best(ranked.repairs[element])
         before = ranked.base.suspect_of(element)
         sentences = [
-            *findings_in_words(ranked.findings[element], spectrum.counts.failed),
+            *ranked.in_words(element),
             _rarity(best),
             f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
             in_words(suspect.ef, suspect.ep, spectrum.counts),
@@ -195,7 +225,11 @@ def _prior(base: EvidenceReport) -> Floats:
 
 def _best(several: tuple[Repair, ...]) -> Repair:
     """The repair that says most; one that does not only hide the symptom, if there is one."""
-    return max(several, key=lambda repair: (not repair.hides, repair.factor))
+    return max(several, key=_weight)
+
+
+def _weight(repair: Repair) -> tuple[bool, float]:
+    return not repair.hides, repair.factor
 
 
 def _rarity(repair: Repair) -> str:

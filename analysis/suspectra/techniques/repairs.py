@@ -36,8 +36,10 @@ class Repair:
         How many statements were altered in this way.
     hides : bool
         Nothing but a check that raises was left out, which may hide the symptom alone.
+    made : tuple of Experiment
+        All experiments of this kind at the statement.
     found : tuple of Experiment
-        The experiments after which a failing test passes.
+        Those after which a failing test passes.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Repair:
     as_good: int
     tried: int
     hides: bool = False
+    made: tuple[Experiment, ...] = ()
     found: tuple[Experiment, ...] = ()
 
     @property
@@ -128,13 +131,9 @@ def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) ->
                 for another, other in share.items()
                 if other > 0
             )
-            repairing = tuple(
-                one
-                for several in statements[element].made.values()
-                for one in several
-                if one.outcome.repairs and one.test in failing
-            )
-            yield element, Repair(kind, good, as_good, number, hides[element], repairing)
+            made = tuple(one for several in statements[element].made.values() for one in several)
+            found = tuple(one for one in made if _repairs(one, failing))
+            yield element, Repair(kind, good, as_good, number, hides[element], made, found)
 
 
 def _with_failing(tried: _Tried, failing: set[str]) -> bool:
