@@ -4,7 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, factorial
+from math import exp, factorial, inf
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +41,11 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
     failing = sorted(np.flatnonzero(spectrum.failed).tolist(), key=spectrum.tests.__getitem__)
     passing = [columns[test] for test in np.flatnonzero(~spectrum.failed).tolist()]
 
-    def price(group: list[int]) -> int:
+    def price(group: list[int]) -> int | float:
         shared = set.intersection(*(columns[test] for test in group))
-        e = min((sum(place in row for row in passing) for place in shared), default=len(passing))
+        if not shared:
+            return inf
+        e = min(sum(place in row for row in passing) for place in shared)
         a = len(group)
         return factorial(a + e + 1) // (factorial(a) * factorial(e))
 
@@ -54,9 +56,10 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
             groups.append([test]) if home is None else home.append(test)
     while True:
         costs = [
-            (Fraction(price(one + other), price(one) * price(other)), i, j + i + 1)
+            (Fraction(together, price(one) * price(other)), i, j + i + 1)
             for i, one in enumerate(groups)
             for j, other in enumerate(groups[i + 1 :])
+            if (together := price(one + other)) < inf
         ]
         cheap = [cost for cost in costs if cost[0] < exp(9)]
         cheap = cheap or [cost for cost in costs if cost[0] ** 5 < price(groups[cost[1]] + groups[cost[2]])]
@@ -125,6 +128,11 @@ def suite(failing: list[list[int]], passing: int = 60, columns: int = 8, execute
 @pytest.mark.parametrize(("passing", "groups"), [(38, 1), (39, 2)])
 def test_two_tests_part_when_39_passing_tests_execute_what_they_share(passing, groups):
     assert len(FailureGroups.from_spectrum(suite([[0, 1], [0, 2]], executed={0: passing})).groups) == groups
+
+
+def test_tests_that_share_nothing_are_apart_in_the_smallest_suite():
+    assert len(FailureGroups.from_spectrum(suite([[0, 1], [1, 2]], passing=0)).groups) == 1
+    assert len(FailureGroups.from_spectrum(suite([[0, 1], [2, 3]], passing=0)).groups) == 2
 
 
 def test_the_second_bound_keeps_large_groups_whole():

@@ -3,7 +3,7 @@
 Let a group have a failing tests. Of the statements and branches that all of these execute, take the one that the fewest
 passing tests execute; let e be their number. The cost of the group is ln((a + e + 1)! / (a! e!)): the nats needed to
 say which of the a + e tests failed. Two groups are merged if the cost of their union is little more than the sum of
-their costs.
+their costs. Groups that share no statement or branch are never merged: they can't have executed the same fault.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ SHARE = 0.2
 MAX_COVERAGES = 1000
 """Largest number of different coverages that are compared with each other; more of them form one group."""
 _PAIRS = 1 << 16  # pairs that are compared at once
-_WORDS = 16  # words of a pair's classes that are compared first
+_WORDS = 8  # words of a pair's classes that are compared first, at least
+_WORDS_AT_ONCE = 1 << 13  # of all pairs
 _DECIMALS = 10  # costs that are equal on paper may differ in the last bits
 
 
@@ -225,11 +226,12 @@ class _Merging:
         costs, bounds = np.full((count, count), np.inf), np.full((count, count), -np.inf)
         alive = np.ones(count, bool)
 
-        def compare(low: Ints, high: Ints) -> None:
+        def compare(one: Ints, other: Ints | int) -> None:
             """Fill the upper halves of both tables: the cost of merging, and the threshold of the second bound."""
-            union = self._unions(low, high, nats, share)
-            costs[low, high] = np.round(union - self._price[low] - self._price[high], _DECIMALS)
-            bounds[low, high] = np.round(share * union, _DECIMALS)
+            union = self._unions(one, other, nats, share)
+            pairs = np.minimum(one, other), np.maximum(one, other)
+            costs[pairs] = np.round(union - (self._price[one] + self._price[other]), _DECIMALS)
+            bounds[pairs] = np.round(share * union, _DECIMALS)
 
         for rows in np.array_split(np.arange(count), -(-count * count // _PAIRS)):
             low, high = (rows[0] + np.arange(len(rows)))[:, None], np.arange(count)[None, :]
@@ -247,32 +249,35 @@ class _Merging:
             costs[j, :] = costs[:, j] = costs[i, :] = costs[:, i] = np.inf
             others = np.flatnonzero(alive & ~self._apart[i])
             others = others[others != i]
-            compare(np.minimum(others, i), np.maximum(others, i))
+            compare(others, i)
         return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
-    def _unions(self, low: Ints, high: Ints, nats: float, share: float) -> Floats:
-        """The costs of unions.
+    def _unions(self, one: Ints, other: Ints | int, nats: float, share: float) -> Floats:
+        """The costs of unions of each of some clusters with another one, or all with the same.
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
         as even the next class would keep it apart.
         """
-        words, size = self._shared.shape[1], self._size[low] + self._size[high]
-        own = self._price[low] + self._price[high]
-        prices = self._cost(size, np.full(len(low), self.coverage.passing[-1]))
-        open_, start, width = np.arange(len(low)), 0, _WORDS
+        words, size = self._shared.shape[1], self._size[one] + self._size[other]
+        own = self._price[one] + self._price[other]
+        prices = np.empty(len(one))
+        open_, start, width = np.arange(len(one)), 0, max(_WORDS, _WORDS_AT_ONCE // max(len(one), 1))
         while len(open_) and start < words:
             check()
             end = min(words, start + width)
             self._look(end)
-            shared = self._shared[low[open_], start:end] & self._shared[high[open_], start:end]
-            met = shared.any(axis=1)
-            found = open_[met]
-            prices[found] = self._cost(size[found], self.coverage.fewest(shared[met], start))
-            open_ = open_[~met]
-            least = self._cost(size[open_], np.full(len(open_), self.coverage.least(end)))
-            apart = (least - own[open_] >= nats) & (least - own[open_] >= share * least)
-            prices[open_[apart]] = least[apart]
-            open_, start, width = open_[~apart], end, 2 * width
+            shared = self._shared[one, start:end]
+            shared &= self._shared[other, start:end]
+            # also where they share no class yet: then it is the price with as many passing tests as the next class has
+            bound = self._cost(size, self.coverage.fewest(shared, start))
+            more = bound - own
+            settled = shared.any(axis=1) | ((more >= nats) & (more >= share * bound))
+            prices[open_] = bound
+            left = np.flatnonzero(~settled)
+            open_, one, size, own = open_[left], one[left], size[left], own[left]
+            other = other if isinstance(other, int) else other[left]
+            start, width = end, 2 * width
+        prices[open_] = np.inf  # these share nothing
         return prices
 
     def _merge(self, i: int, j: int, cheap: bool) -> None:
