@@ -5,8 +5,7 @@ Every command imports this module, so numpy is imported only when something is r
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -154,9 +153,11 @@ def localize(
         from suspectra.evidence.experiments import with_experiments
 
         found = with_experiments(found, workspace)
-    found = since_revision(found, workspace, chosen["since"])
 
     from suspectra.localizer import Localizer
+    from suspectra.since_revision import since_revision
+
+    found = since_revision(found, workspace, chosen["since"])
 
     include_tests = chosen["include_tests"]
     localizer = Localizer(technique, include_tests=include_tests)
@@ -175,53 +176,6 @@ def localize(
         raise
     grouped = localizer.groups().groups if groups else ()
     return Localized(report, found, localizer.program, tuple(localizer.problems()), grouped)
-
-
-def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
-    """Add what changed since a git revision, for failing tests of which no earlier pass is known.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        What was read.
-    workspace : Path
-        The folder that paths are relative to.
-    name : str or None
-        The revision; unless given, the one where the present branch left the default branch.
-
-    Returns
-    -------
-    Evidence
-        The same object where each failing test has an earlier pass, or git knows of no revision.
-
-    Raises
-    ------
-    UsageError
-        When a revision is named that git does not know.
-    """
-    unknown = [test.name for test in evidence.tests if test.verdict.failing and test.name not in evidence.changed]
-    if not unknown and name is None:
-        return evidence
-    from suspectra.evidence.replaced import Replaced
-    from suspectra.evidence.source_changes import changed_columns
-    from suspectra.evidence.sources import SourceReader
-    from suspectra.selection.revision import Revision, project_files
-
-    folder = os.path.realpath(workspace)
-    revision = Revision.from_name(folder, name) if name is not None else Revision.before_this_branch(folder)
-    if revision is None or not unknown:
-        return evidence
-    tracked = set(project_files(folder) or ())
-    differing = [file.path for file in evidence.files if file.path in tracked and revision.differs(file.path)]
-    read = SourceReader(Path(folder))
-    then = dict.fromkeys(differing) | revision.contents(differing)
-    now = {path: text for path in differing if (text := read(path)) is not None}
-    row = changed_columns(evidence.files, then, now)
-    replaced = evidence.replaced
-    if name is not None:  # all files are read for it
-        measured = {file.path for file in evidence.files}
-        replaced += tuple(Replaced(path, "", "") for path in sorted(revision.changed(tracked)) if path not in measured)
-    return replace(evidence, changed={**evidence.changed, **dict.fromkeys(unknown, row)}, replaced=replaced)
 
 
 def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool) -> EvidenceSource:

@@ -268,6 +268,7 @@ class SuspectraServer(LanguageServer):
             working=self.send_status,
             habit=lambda: self.learned.habit,
             lines_moved=lambda folder, moved: self.trail.remap_lines(folder.uri, moved),
+            asks_git=self.trust.granted,
         )
         self.folders.add(folder)
         for document in self.workspace.text_documents.values():

@@ -69,6 +69,8 @@ class Folder:
         Returns what was learned of the reader so far.
     lines_moved : callable
         Called with the folder, and with what follows lines into the run of the next ranking.
+    asks_git : bool
+        Whether git may be executed in the folder.
 
     Attributes
     ----------
@@ -96,6 +98,7 @@ class Folder:
         working: Callable[[], None],
         habit: Callable[[], JumpHabit],
         lines_moved: Callable[[Folder, MovedLines], None],
+        asks_git: bool,
     ):
         self.uri = uri
         self.root = root
@@ -116,7 +119,7 @@ class Folder:
         self._lines_moved = lines_moved
         self._boundary = Boundary(root)
         disk = Disk(root)
-        self._ranker = Ranker(root, disk)
+        self._ranker = Ranker(root, disk, asks_git)
         self.sources = SourceFiles(
             uri, files, watcher, self._boundary, disk, self.texts, lambda: self.snapshot.ranking, self._update_snapshot
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, NothingToRank
+from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
@@ -16,6 +17,7 @@ from suspectra.evidence.experiments import LOG, with_experiments
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
+from suspectra.since_revision import since_revision
 from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
@@ -28,6 +30,8 @@ from suspectra_server.state.ranking import Ranking
 
 WITH_EXPERIMENTS = "investigation"
 """The technique that ranks by default once something is known to make a failing test pass."""
+
+log = logging.getLogger(__name__)
 
 MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
@@ -97,11 +101,14 @@ class Ranker:
     ----------
     root : Path
     disk : Disk
+    asks_git : bool
+        Whether git may be executed, to find what changed since the branch began.
     """
 
-    def __init__(self, root: Path, disk: Disk):
+    def __init__(self, root: Path, disk: Disk, asks_git: bool = False):
         self._root = root
         self._disk = disk
+        self._asks_git = asks_git
         self._boundary = Boundary(root)
         self._source: EvidenceSource | None = None
         self._source_of_edges: RecordingSource | None = None
@@ -109,6 +116,7 @@ class Ranker:
         self._improver: Localizer | None = None  # of the thread for long work
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
         self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
+        self._since: tuple[Evidence, Evidence] | None = None  # without and with what changed since the branch began
 
     def rank(self, wanted: Wanted, token: Token) -> Ranked:
         """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
@@ -127,7 +135,11 @@ class Ranker:
             files = tuple(source.watched())
             watched = (*files, str(self._root / LOG))
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
-            evidence = self._with_experiments(self._read(source, files), technique)
+            evidence = self._read(source, files)
+            if self._asks_git and not self.growing():
+                token.check()
+                evidence = self._since_branch(evidence)
+            evidence = self._with_experiments(evidence, technique)
             technique = wanted.technique(evidence)
             first = technique.stages[0]
             token.check()
@@ -262,6 +274,16 @@ class Ranker:
             joined = evidence
         self._last_joined = evidence, joined
         return joined
+
+    def _since_branch(self, evidence: Evidence) -> Evidence:
+        """Add what changed since the branch began, for failing tests without an earlier pass."""
+        if self._since is None or self._since[0] is not evidence:
+            try:
+                self._since = evidence, since_revision(evidence, self._root, None)
+            except UsageError as error:
+                log.warning("what changed since the branch began is not known: %s", error.problem)
+                self._since = evidence, evidence
+        return self._since[1]
 
     def _inside(self, evidence: Evidence) -> frozenset[str]:
         """The files with tests or collection errors that are in the folder: links may lead out of it."""
