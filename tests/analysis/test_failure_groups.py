@@ -178,7 +178,7 @@ def test_grouping_can_be_cancelled():
 
 
 def test_more_coverages_than_can_be_compared_stay_together(monkeypatch):
-    monkeypatch.setattr(grouping, "MOST", 1)
+    monkeypatch.setattr(grouping, "MAX_COVERAGES", 1)
     assert len(FailureGroups.from_spectrum(suite([[0, 1], [0, 2]], executed={0: 60})).groups) == 1
 
 
