@@ -62,6 +62,8 @@ def register(cli: click.Group) -> None:
         metavar="NAME",
         help="Never run tests with this marker of pytest; can be given several times.",
     )
+    @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
+    @click.option("--all-modules", is_flag=True, help="Try wrong values in modules that use os or sockets, too.")
     @click.argument("tests", nargs=-1, metavar="")
     @click.pass_context
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -83,12 +85,15 @@ class _Options(TypedDict):
     form: str
     hide_values: bool
     excluded: tuple[str, ...]
+    copy: bool
+    all_modules: bool
     tests: tuple[str, ...]
 
 
 def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.experiments.investigation import Investigation
+    from suspectra.experiments.safety import Safety
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.recording.launch import resolve
     from suspectra.suspicion import Suspicion
@@ -107,7 +112,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         chosen["seconds"],
         kinds=KINDS[chosen["technique"]],
         values_logged=not chosen["hide_values"],
-        excluded=chosen["excluded"],
+        safety=Safety(chosen["excluded"], chosen["all_modules"], chosen["copy"]),
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)

@@ -15,10 +15,15 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import COMBINATION, KINDS, Experiment
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.safety import Safety
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
+from suspectra.experiments.system_use import system_use
 from suspectra.location import Location
 from suspectra.spectrum import Spectrum
+
+HARMLESS = frozenset({"switch"})
+"""The kinds of experiments with which code gets no values but its own."""
 
 MOMENT_S = 0.5
 """For so long a stream of experiments is continued, before the next one is chosen."""
@@ -132,10 +137,10 @@ class Investigation:
         The kinds of experiments, in the order in which they begin.
     at : Location, optional
         The statement to alter; any unless given.
-    excluded : sequence of str
-        The names of markers; tests that have one are never run.
     values_logged : bool
         Whether experiments may contain values of the program; otherwise they say only why a value was tried.
+    safety : Safety
+        What experiments may do.
 
     Attributes
     ----------
@@ -153,8 +158,8 @@ class Investigation:
     notify: Callable[[Progress], object] = lambda progress: None
     kinds: Sequence[str] = KINDS[COMBINATION]
     at: Location | None = None
-    excluded: Sequence[str] = ()
     values_logged: bool = True
+    safety: Safety = field(default_factory=Safety)
     complete: bool = field(default=False, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
 
@@ -176,7 +181,11 @@ class Investigation:
         end = began + self.seconds
         made = list(read_experiments(self.workspace)[0])
         number_of = {test.name: number for number, test in enumerate(self.tests, 1)}
-        with ExperimentLog(self.workspace) as log, closing(_Underway(self, made, end)) as underway:
+        with (
+            ExperimentLog(self.workspace) as log,
+            self.safety.folder(self.workspace) as folder,
+            closing(_Underway(self, folder, made, end)) as underway,
+        ):
             runs = 0
             while time.monotonic() < end and (stream := underway.schedule.next()) is not None:
                 for experiment in underway.moment(stream):
@@ -197,33 +206,41 @@ class _Underway:
     ----------
     investigation : Investigation
         What to do.
+    folder : Path
+        Where tests run: the workspace or a copy.
     made : list of Experiment
         All experiments there are; it grows from outside.
     end : float
         When to stop, as ``time.monotonic`` has it.
     """
 
-    def __init__(self, investigation: Investigation, made: list[Experiment], end: float):
+    def __init__(self, investigation: Investigation, folder: Path, made: list[Experiment], end: float):
         self._investigation, self._made, self._end = investigation, made, end
         self._known: dict[tuple[object, ...], Experiment] = {experiment.key: experiment for experiment in made}
         self._suspects = investigation.suspects
         self._suspects.update(made)
         self._tests = RepeatedTests(
             investigation.command,
-            investigation.workspace,
+            folder,
             investigation.tests,
             [RUNS.get(kind, kind) for kind in investigation.kinds],
             self._passing(),
-            investigation.excluded,
+            investigation.safety.excluded,
+            investigation.workspace,
         )
+        self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}
         self.schedule = Schedule(self._streams())
 
     @property
     def notices(self) -> Sequence[Problem]:
-        """What is different from a run by pytest itself."""
-        return self._tests.notices
+        """What is different from a run by pytest itself, and what is left out."""
+        left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]
+        if not left_out:
+            return self._tests.notices
+        cause = f"no wrong values and mutants were tried in modules that may do harm: {', '.join(left_out)}"
+        return [*self._tests.notices, Problem("", "", cause, "allow it with --all-modules, best with --copy")]
 
     @property
     def exhausted(self) -> bool:
@@ -305,15 +322,27 @@ class _Underway:
 
         return at
 
+    def _without_harm(self, at: At) -> At:
+        """Leave out what may delete, overwrite or send."""
+
+        def harmless_at(file: str, line: int) -> float:
+            suspicion = at(file, line)
+            if suspicion > 0 and file not in self._uses:
+                self._uses[file] = system_use(self._suspects.read(file) or b"")
+            return suspicion if suspicion > 0 and not self._uses[file] else 0.0
+
+        return harmless_at
+
     def _opened(self, stream: Stream) -> Iterator[Experiment]:
         if stream not in self._open:
             test = self._tests[stream.test]
-            self._open[stream] = STREAMS[stream.kind](test, self._setting(stream.group))
+            self._open[stream] = STREAMS[stream.kind](test, self._setting(stream))
         return self._open[stream]
 
-    def _setting(self, group: int) -> Setting:
+    def _setting(self, stream: Stream) -> Setting:
+        group, at = stream.group, self._at(stream.group)
         return Setting(
-            self._at(group),
+            at if self._investigation.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
             self._end,
             self._known,
             self._tests,

@@ -51,6 +51,8 @@ class Machine(Runs):
         The kinds of jobs that will be asked for, besides those that need no preparation.
     excluded : sequence of str
         The names of markers; tests that have one are never run.
+    original : Path, optional
+        The folder whose copy `workspace` is.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class Machine(Runs):
         tests: Sequence[str],
         kinds: Sequence[str] = (),
         excluded: Sequence[str] = (),
+        original: Path | None = None,
     ):
         self._file = file
         self._scratch = tempfile.mkdtemp(prefix="suspectra-")
@@ -84,7 +87,13 @@ class Machine(Runs):
         self._channel.settimeout(_LOOK_S)
         environment = dict(os.environ)
         order = Order(
-            str(workspace), tuple(tests), tuple(kinds), self._scratch, tuple(excluded), channel=theirs.fileno()
+            str(workspace),
+            tuple(tests),
+            tuple(kinds),
+            self._scratch,
+            tuple(excluded),
+            str(original or workspace),
+            channel=theirs.fileno(),
         )
         order.put_into(environment)
         self._watchdog = Watchdog(environment)
@@ -139,7 +148,13 @@ class Machine(Runs):
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
     def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
-        """Run a test once for each job, in one process as long as that lives."""
+        """Run a test once for each job, in one process as long as that lives.
+
+        Raises
+        ------
+        EvidenceError
+            When the test was not collected or is excluded, or the process has ended.
+        """
         if test not in self.tests:
             raise EvidenceError(missing(self._file, test, self._greeted))
         self._send(request(test, jobs, steps=steps, seconds=seconds))
@@ -203,9 +218,19 @@ class FreshRuns(Runs):
         The test module, relative to the workspace.
     excluded : sequence of str
         The names of markers; tests that have one are never run.
+    original : Path, optional
+        The folder whose copy `workspace` is.
     """
 
-    def __init__(self, command: Sequence[str], workspace: Path, file: str, excluded: Sequence[str] = ()):
+    def __init__(
+        self,
+        command: Sequence[str],
+        workspace: Path,
+        file: str,
+        excluded: Sequence[str] = (),
+        original: Path | None = None,
+    ):
+        self._original = str(original or workspace)
         self._command, self._workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
 
@@ -227,6 +252,7 @@ class FreshRuns(Runs):
             kinds,
             str(scratch),
             self._excluded,
+            self._original,
             request=json.dumps(what),
             answers=str(answers),
         )

@@ -52,6 +52,8 @@ class RepeatedTests:
         The names of those that pass unaltered.
     excluded : sequence of str
         The names of markers; tests that have one are never run.
+    original : Path, optional
+        The folder whose copy `workspace` is.
 
     Attributes
     ----------
@@ -67,8 +69,9 @@ class RepeatedTests:
         kinds: Sequence[str] = (),
         passing: Sequence[str] = (),
         excluded: Sequence[str] = (),
+        original: Path | None = None,
     ):
-        self._excluded = tuple(excluded)
+        self._excluded, self._original = tuple(excluded), original
         self.notices: list[Problem] = []
         self._command, self._workspace, self._kinds = command, workspace, kinds
         self._file_of = {test.name: test.file for test in failing}
@@ -132,10 +135,16 @@ class RepeatedTests:
             tests = [name for name, module in self._file_of.items() if module == file]
             tests.sort(key=lambda name: name not in self._failing)  # stable
             machine: Machine | FreshRuns = Machine(
-                self._command, self._workspace, file, tests[:MAX_TESTS], tuple(self._kinds), self._excluded
+                self._command,
+                self._workspace,
+                file,
+                tests[:MAX_TESTS],
+                tuple(self._kinds),
+                self._excluded,
+                self._original,
             )
         else:
-            machine = FreshRuns(self._command, self._workspace, file, self._excluded)
+            machine = FreshRuns(self._command, self._workspace, file, self._excluded, self._original)
         self.notices += machine.notices
         return machine
 

@@ -56,6 +56,7 @@ def start(manager: pytest.PytestPluginManager) -> None:
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
         order = Order.from_json(os.environ[VARIABLE])
         order.take_out_of(os.environ)
+        order.import_from_workspace()
         machine = _Machine(order)
         manager.register(machine, NAME)
         for kind in machine.kinds.values():

@@ -38,6 +38,9 @@ class Order:
         A folder for what tests write to ``tmp_path``; whoever starts the machine removes it.
     excluded : tuple of str
         The names of markers; tests that have one are never run.
+    original : str
+        The folder whose copy the workspace is, or the workspace itself; what would be imported from there is imported
+        from the workspace.
     channel : int
         The descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `request`.
     request : str
@@ -53,6 +56,7 @@ class Order:
     kinds: tuple[str, ...]
     scratch: str
     excluded: tuple[str, ...] = ()
+    original: str = ""
     channel: int = -1
     request: str = ""
     answers: str = ""
@@ -89,6 +93,23 @@ class Order:
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (PLUGIN_FOLDER, before["PYTHONPATH"])))
         environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (f"-p {PLUGIN}", before["PYTEST_ADDOPTS"])))
         environ.setdefault("PYTHONHASHSEED", "0")  # sets of strings have the same order in each machine
+
+    def import_from_workspace(self) -> None:
+        """Let imports from the original folder find its copy: paths, and the finders of editable installs."""
+        if self.original in ("", self.workspace):
+            return
+        sys.path[:] = [self._in_workspace(entry) for entry in sys.path]
+        for name, module in list(sys.modules.items()):
+            mapping = getattr(module, "MAPPING", None) if name.startswith("__editable__") else None
+            if isinstance(mapping, dict):
+                mapping.update({package: self._in_workspace(path) for package, path in mapping.items()})
+
+    def _in_workspace(self, path: str) -> str:
+        """Where a path is in the copy, if that has it."""
+        if path != self.original and not path.startswith(self.original + os.sep):
+            return path
+        copied = self.workspace + path[len(self.original) :]
+        return copied if os.path.exists(copied) else path
 
     def take_out_of(self, environ: MutableMapping[str, str]) -> None:
         """Undo :meth:`put_into`, so that processes that tests start find what they always find.

@@ -1,0 +1,82 @@
+"""What keeps experiments from doing harm: tests run with wrong values and skipped checks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, Problem
+
+_NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "__pycache__", ".tox", ".nox"})
+
+
+@dataclass(frozen=True)
+class Safety:
+    """What experiments may do.
+
+    Parameters
+    ----------
+    excluded : tuple of str
+        The names of markers; tests that have one are never run.
+    all_modules : bool
+        Whether wrong values and mutants are also tried in modules that may do harm; see `system_use`.
+    copy : bool
+        Whether tests run in a temporary copy of the workspace.
+    """
+
+    excluded: tuple[str, ...] = ()
+    all_modules: bool = False
+    copy: bool = False
+
+    @contextmanager
+    def folder(self, workspace: Path) -> Iterator[Path]:
+        """Provide the folder in which tests run.
+
+        Parameters
+        ----------
+        workspace : Path
+            The workspace; absolute, without links.
+
+        Yields
+        ------
+        Path
+            The workspace, or a copy that is removed afterwards.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be copied.
+        """
+        if not self.copy:
+            yield workspace
+            return
+        above = tempfile.mkdtemp(prefix="suspectra-")
+        try:
+            yield _copied(workspace, Path(os.path.realpath(above), workspace.name or "workspace"))
+        finally:
+            shutil.rmtree(above, ignore_errors=True)
+
+
+def _copied(workspace: Path, copy: Path) -> Path:
+    """Copy a workspace without version control, packages and virtual environments. Links to files in it stay links."""
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        return {name for name in names if name in _NOT_COPIED or _is_special(os.path.join(folder, name))}
+
+    try:
+        shutil.copytree(workspace, copy, symlinks=True, ignore=left_out)
+    except (OSError, shutil.Error) as error:
+        raise EvidenceError(Problem(str(workspace), "", f"it can't be copied: {error}", "run without --copy")) from None
+    return copy
+
+
+def _is_special(path: str) -> bool:
+    """Whether it is a virtual environment, or neither a file nor a folder nor a link."""
+    if os.path.islink(path) or os.path.isfile(path):
+        return False
+    return not os.path.isdir(path) or os.path.exists(os.path.join(path, "pyvenv.cfg"))

@@ -1,0 +1,56 @@
+"""What keeps experiments from doing harm."""
+
+import json
+import subprocess
+import sys
+from types import ModuleType
+
+from suspectra.cli import run
+from suspectra_recorder.experiments.order import Order
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
+HARMFUL = """\
+import os
+
+def name(wanted):
+    path = os.path.abspath("notes")
+    os.makedirs(path, exist_ok=True)
+    return wanted + " of notes"
+"""
+
+
+def investigated(folder, capsys, *options):
+    words = ["investigate", "--workspace", str(folder), "--format", "json", "--technique", "value-replacement"]
+    run([*words, *options, "--", *PYTEST])
+    printed = capsys.readouterr()
+    return json.loads(printed.out), printed.err
+
+
+def test_a_module_that_may_do_harm_is_altered_only_on_request_and_then_in_a_copy(tmp_path, capsys):
+    (tmp_path / "harmful.py").write_text(HARMFUL)
+    (tmp_path / "test_harmful.py").write_text(
+        "from harmful import name\n\ndef test_it():\n    assert name('list') == 'a'\n"
+    )
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    (tmp_path / "notes").rmdir()
+    found, warnings = investigated(tmp_path, capsys, "--copy")
+    assert not found["experiments"]
+    assert "harmful.py (os.makedirs)" in warnings
+    found, _ = investigated(tmp_path, capsys, "--copy", "--all-modules")
+    assert {one["file"] for one in found["experiments"]} == {"harmful.py"}
+    assert not (tmp_path / "notes").exists()
+
+
+def test_what_would_be_imported_from_the_original_is_imported_from_its_copy(tmp_path, monkeypatch):
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    for folder in (original / "src", original / "venv", copy / "src"):
+        folder.mkdir(parents=True)
+    finder = ModuleType("__editable___x_finder")
+    finder.MAPPING = {"x": str(original / "src" / "x"), "y": str(original / "src")}
+    monkeypatch.setitem(sys.modules, finder.__name__, finder)
+    for entry in (tmp_path, original / "venv", original / "src"):
+        monkeypatch.syspath_prepend(entry)
+    Order(str(copy), (), (), "", original=str(original)).import_from_workspace()
+    assert sys.path[:3] == [str(copy / "src"), str(original / "venv"), str(tmp_path)]
+    assert finder.MAPPING == {"x": str(original / "src" / "x"), "y": str(copy / "src")}
