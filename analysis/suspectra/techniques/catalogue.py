@@ -133,9 +133,8 @@ INVESTIGATION = TechniqueInfo(
     "Investigation",
     "experiment",
     "Suspectra",
-    "L^q / rank by All evidence; q = the share of the failing tests that the best alteration repairs - the"
-    " share of the passing tests that it breaks; L = (1 / 2) / ((n - 1 / 2) / (N + 4)), n of N altered statements have"
-    " no smaller q",
+    "L^q / rank by All evidence; q = (failing tests that the best alteration repairs - passing tests that it breaks) /"
+    " failing tests that were tried; L = (1 / 2) / ((n - 1 / 2) / (N + 4)), n of N altered statements have no lower q",
     EXPERIMENTS,
     "The combination of all experiments: strong wherever one alteration makes failing tests pass. Needs `suspectra"
     " investigate`; what no experiment repairs is ranked by All evidence.",

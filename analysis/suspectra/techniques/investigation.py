@@ -109,8 +109,8 @@ class InvestigationReport(RankedReport):
 class Investigation(Staged):
     """Rank by all evidence and by experiments of every kind: switched decisions, other values, mutants.
 
-    A statement where nothing but a check that raises was left out ranks behind the others that repair, and never behind
-    where it is without experiments.
+    To leave out a check that raises says nothing about the fault, so such a statement ranks where it is without
+    experiments, and behind the others that repair.
 
     Examples
     --------
@@ -166,7 +166,8 @@ class Investigation(Staged):
             f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
             in_words(suspect.ef, suspect.ep, spectrum.counts),
         ]
-        put_in = f"{best.likelihood:.4g}^{best.share:.4g} / {before.rank_average:.4g}"
+        factor = "1" if best.hides else f"{best.likelihood:.4g}^{best.share:.4g}"
+        put_in = f"{factor} / {before.rank_average:.4g}"
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
 
 
@@ -196,10 +197,8 @@ def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Flo
     for element, several in found.items():
         known[element] *= _best(several).factor
     hiding = [element for element, several in found.items() if all(repair.hides for repair in several)]
-    others = [element for element in found if element not in hiding and known[element] > prior[element]]
-    if hiding and others:
-        behind = float(known[others].min()) * (1 - _STEP)
-        known[hiding] = np.maximum(prior[hiding], np.minimum(known[hiding], behind))
+    if hiding:
+        others = [element for element in found if known[element] > prior[element]]
         _raise_above(float(known[hiding].max()), others, known)
     return known
 

@@ -28,14 +28,14 @@ class Repair:
     kind : str
         As experiments have it: ``switch``, ``value`` or ``mutant``.
     share : float
-        Of the failing tests that were tried, the share that the best alteration repairs, less the share of the passing
-        tests that it breaks; above 0.
+        How many failing tests the best alteration repairs, less how many passing tests it breaks, as a share of the
+        failing tests that were tried; 0 if it breaks more.
     as_good : int
         How many statements have a share that is not smaller, this one included.
     tried : int
         How many statements were altered in this way.
     hides : bool
-        Nothing but a check that raises was left out, which may hide the symptom alone.
+        Nothing but a check that raises was left out, which may hide the symptom alone: it says nothing about the fault.
     made : tuple of Experiment
         All experiments of this kind at the statement.
     found : tuple of Experiment
@@ -63,7 +63,9 @@ class Repair:
 
     @property
     def factor(self) -> float:
-        """By what the odds of the statement are multiplied; at least 1."""
+        """By what the odds of the statement are multiplied; at least 1, and 1 if it only hides the symptom."""
+        if self.hides:
+            return 1.0
         return float(self.likelihood**self.share)  # a share of the tests is that share of evidence
 
 
@@ -122,14 +124,14 @@ def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) ->
         one.test for tried in statements.values() for several in tried.made.values() for one in several
     } & failing
     share = {element: _share(kind, tried, element, investigated, spectrum) for element, tried in statements.items()}
-    hides = {element: _hides(kind, statements[element], failing) for element, good in share.items() if good > 0}
+    hides = {element: _hides(kind, statements[element], failing) for element, good in share.items() if good >= 0}
     number = sum(_with_failing(tried, failing) for tried in statements.values())
     for element, good in share.items():
-        if good > 0:
+        if good >= 0:
             as_good = sum(
                 other >= good - _ROUNDING and (hides[element] or not hides[another])
                 for another, other in share.items()
-                if other > 0
+                if other >= 0
             )
             made = tuple(one for several in statements[element].made.values() for one in several)
             found = tuple(one for one in made if _repairs(one, failing))
@@ -153,7 +155,7 @@ def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spect
 
 
 def _good(made: Iterable[Experiment], elsewhere: int, failing: set[str]) -> float:
-    """The share of failing tests that pass in any of some experiments, less that of the passing tests that fail."""
+    """The share of failing tests that pass in any experiment, less passing tests that fail; -1 if none passes."""
     passes: dict[str, bool] = {}
     for one in made:
         if one.outcome is not Outcome.NOT_REACHED:
@@ -161,9 +163,8 @@ def _good(made: Iterable[Experiment], elsewhere: int, failing: set[str]) -> floa
     repaired = [passed for test, passed in passes.items() if test in failing]
     kept = [passed for test, passed in passes.items() if test not in failing]
     if not any(repaired):
-        return 0.0
-    broken = kept.count(False) / len(kept) if kept else 0.0
-    return repaired.count(True) / (len(repaired) + elsewhere) - broken
+        return -1.0
+    return max(repaired.count(True) - kept.count(False), 0) / (len(repaired) + elsewhere)
 
 
 def _hides(kind: str, tried: _Tried, failing: set[str]) -> bool:
