@@ -77,8 +77,8 @@ def figure_1() -> tuple[Spectrum, Program]:
         tuple(np.array(sorted(column[edge] for edge in run), np.int32) for run in runs),
     )
     edges = [(*edge, i) for i, edge in enumerate(EDGES)]
-    held = [(block, line - 1) for block, lines in BLOCKS.items() for line in lines]
-    return spectrum, Program((), (FlowGraph.from_edges(0, 6, edges, held),))
+    executed = [(block, line - 1) for block, lines in BLOCKS.items() for line in lines]
+    return spectrum, Program((), (FlowGraph.from_edges(0, 6, edges, executed),))
 
 
 def rows_of(name: str, runs: list[list[int]]) -> dict[str, np.ndarray]:

@@ -65,7 +65,7 @@ def local_cluster(tmp_path_factory, until):
 
 
 DEADLY = '''
-"""Reads a subject; the first process that comes here dies of it."""
+"""Reads a subject; the first process that comes by dies of it."""
 import os, signal
 from suspectra.evaluation.corpus import read_subject
 
@@ -84,9 +84,9 @@ def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_c
     monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)
     plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
-    here = Study(plan, files, read_subject).run(jobs=1)
+    local = Study(plan, files, read_subject).run(jobs=1)
     with Cluster(local_cluster.address) as cluster:
-        assert Study(plan, files, read_subject).run(cluster=cluster) == here
+        assert Study(plan, files, read_subject).run(cluster=cluster) == local
         dense = np.random.default_rng(1).random((60, 500)) < 0.2
         spectrum = Spectrum.from_matrix(dense, np.arange(60) % 7 == 0)
         counted = cluster.count(spectrum)
@@ -94,7 +94,7 @@ def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_c
         assert counted.ef.tolist() == spectrum.counts.ef.tolist()
         assert counted.ep.tolist() == spectrum.counts.ep.tolist()
         # a worker dies in the middle of a subject: the other one does it again
-        assert Study(plan, files, importlib.import_module("deadly").read).run(cluster=cluster) == here
+        assert Study(plan, files, importlib.import_module("deadly").read).run(cluster=cluster) == local
         until(lambda: any(worker.poll() is not None for worker in local_cluster.workers))
         assert sum(worker.poll() is None for worker in local_cluster.workers) == 1
 
@@ -106,9 +106,9 @@ def test_rank_counts_on_the_cluster_with_the_same_ranking(local_cluster, shop, c
         Cluster, "count", lambda cluster, spectrum: counted.append(spectrum) or count(cluster, spectrum)
     )
     assert run(["rank", "--format", "json"]) == 0
-    here = capsys.readouterr().out
+    local = capsys.readouterr().out
     assert run(["rank", "--format", "json", "--scheduler", local_cluster.address]) == 0
-    assert capsys.readouterr().out == here
+    assert capsys.readouterr().out == local
     assert len(counted) == 1
 
 

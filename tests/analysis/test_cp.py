@@ -158,7 +158,7 @@ def program(edges: dict[tuple[int, int], tuple[int, int]], failed: int, passed: 
         for test in range(failed + passed)
     ]
     ends = np.array(list(edges), np.int32)
-    held = [(block, block - 2) for block in range(2, blocks)]
+    members = [(block, block - 2) for block in range(2, blocks)]
     rows = [sorted({int(b) - 2 for i in run for b in ends[i] if b > 1}) for run in runs]
     line, zeros = np.arange(2, blocks, dtype=np.int32), np.zeros(blocks - 2, np.int32)
     spectrum = Spectrum(
@@ -170,7 +170,7 @@ def program(edges: dict[tuple[int, int], tuple[int, int]], failed: int, passed: 
         Edges(*(np.zeros(len(ends), np.int32), ends[:, 0], ends[:, 1]), np.zeros(len(ends), np.int32), EdgeKind.BLOCK),
         tuple(np.array(run, np.int32) for run in runs),
     )
-    graph = FlowGraph.from_edges(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], held)
+    graph = FlowGraph.from_edges(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], members)
     return spectrum, Program((), (graph,))
 
 
@@ -257,11 +257,11 @@ def test_the_exit_behind_a_single_way_out_is_no_block_of_its_own():
 def test_statements_outside_any_block_rank_below_all_blocks_but_above_the_unexecuted(figure_1):
     spectrum, structure = figure_1
     graph = structure.graphs[0]
-    held = [(block, int(e)) for block in range(6) for e in graph.elements_of(block) if e != 4]
+    members = [(block, int(e)) for block in range(6) for e in graph.elements_of(block) if e != 4]
     edges = list(zip(graph.source.tolist(), graph.target.tolist(), graph.edge.tolist(), strict=True))
     rows = tuple(row[row != 7] for row in spectrum.rows)  # line 8 is never executed now
     changed = replace(spectrum, rows=rows)
-    report = CP().localize(changed, Program((), (FlowGraph.from_edges(0, 6, edges, held),)))
+    report = CP().localize(changed, Program((), (FlowGraph.from_edges(0, 6, edges, members),)))
     assert (report.order + 1).tolist()[-2:] == [5, 8]
     assert "is in no block" in report.explain(7).sentences[1]
 

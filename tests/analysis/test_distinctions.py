@@ -307,8 +307,8 @@ def test_why_not_says_something_of_every_line(line, words):
     spectrum = replace(spectrum, rows=rows, edge_rows=(np.array([0, 1, 4], np.int32), np.array([3], np.int32)))
     report = make_technique("ochiai").localize(spectrum, structure)
     element = spectrum.elements.at("price.py", line)
-    said = " ".join(Comparison.from_report(report, element, structure, np.array([0, 4])).sentences)
-    assert all(word in said for word in words), said
+    text = " ".join(Comparison.from_report(report, element, structure, np.array([0, 4])).sentences)
+    assert all(word in text for word in words), text
 
 
 def test_questions_about_what_is_no_suspect_are_refused():

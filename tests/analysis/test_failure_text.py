@@ -47,7 +47,7 @@ GROUP = """  + Exception Group Traceback (most recent call last):
 """
 
 
-def here(path):
+def workspace_file(path):
     """Only what is in /work counts, and tests are no suspects."""
     path = path.removeprefix("/work/")
     return None if path.startswith(("/", "..", "lib/")) else (path, not path.startswith("tests/"))
@@ -80,7 +80,7 @@ def here(path):
     ],
 )
 def test_tracebacks_of_python(text, message, kind, expected):
-    stack = python_failure(text, message, kind).stack(here)
+    stack = python_failure(text, message, kind).stack(workspace_file)
     frames = ", ".join(f"{frame.file}:{frame.line} {frame.function}" for frame in stack.frames)
     assert f"{stack.what}; {frames}" == expected
     assert stack.assertion == ("Assertion" in expected)
@@ -135,7 +135,7 @@ allocated by thread T0 here:
     ],
 )
 def test_what_programs_of_c_and_their_test_frameworks_print(text, expected):
-    stack = c_failure(f"some output\n{text}").stack(here)
+    stack = c_failure(f"some output\n{text}").stack(workspace_file)
     frames = ", ".join(f"{frame.file}:{frame.line} {frame.function}" for frame in stack.frames)
     assert f"{stack.what}; {frames}{' (assertion)' * stack.assertion}" == expected
 
@@ -146,7 +146,7 @@ def test_a_crash_is_where_its_calls_say_and_what_its_assertion_says():
         NamedLine("/work/src/a.c", 7, "half"),
         NamedLine("/work/src/a.c", 20, "main"),
     ]
-    stack = c_failure("prog: src/a.c:7: half: Assertion `n > 0' failed.", calls, "SIGABRT").stack(here)
+    stack = c_failure("prog: src/a.c:7: half: Assertion `n > 0' failed.", calls, "SIGABRT").stack(workspace_file)
     assert str(stack) == "SIGABRT: n > 0 at src/a.c:7 in half"
     assert [frame.line for frame in stack.frames] == [20, 7]
 
@@ -170,7 +170,7 @@ def test_text_without_a_place(text):
 )
 def test_places_outside_and_lines_that_are_none_are_left_out(text):
     failure = python_failure(text)
-    stack = failure.stack(lambda path: None if "\0" in path else here(path))
+    stack = failure.stack(lambda path: None if "\0" in path else workspace_file(path))
     assert stack.frames == ()
 
 

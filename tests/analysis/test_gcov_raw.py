@@ -90,8 +90,8 @@ def test_a_function_that_two_objects_share_is_one_graph(recorded):
     counts = dict(zip(evidence.edges.rows[test].tolist(), evidence.edges.counts[test].tolist(), strict=True))
     entry = graph.edge[graph.source == 0]
     assert sum(counts[int(edge)] for edge in entry) == 10  # once from flow.c, nine times from other.c
-    held = {int(evidence.elements.line[element]) for element in graph.element}
-    assert held == {5, 6, 7, 8}
+    lines = {int(evidence.elements.line[element]) for element in graph.element}
+    assert lines == {5, 6, 7, 8}
     assert graph.exits.tolist() == [1]
 
 

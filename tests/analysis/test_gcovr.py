@@ -142,9 +142,9 @@ def test_what_is_excluded_is_said(marked_reckoner):
     workspace, run, _ = marked_reckoner
     evidence = CRecordingSource(workspace).read()
     assert [reader.partition(" ")[0] for reader in run.readers] == ["Suspectra"]
-    (said,) = [problem for problem in evidence.problems if "not ranked" in problem.cause]
-    assert "exclude in gcovr.cfg, exclusion markers" in said.cause
-    assert "1 file and " in said.cause
+    (problem,) = [problem for problem in evidence.problems if "not ranked" in problem.cause]
+    assert "exclude in gcovr.cfg, exclusion markers" in problem.cause
+    assert "1 file and " in problem.cause
     assert evidence.edges.graphs  # gcovr said what counts, and our own reader how often
 
 
@@ -209,8 +209,8 @@ def test_profiles_of_clang_are_read_by_gcovr_with_llvm_cov(other_compiler, tool,
     assert run.readers[0].startswith("gcovr 8.")
     assert run.readers[0].endswith(" with llvm-cov gcov")
     evidence = CRecordingSource(workspace).read()
-    (said,) = evidence.problems
-    assert "since clang, whose own reader knows more, built the program: there are no flow graphs" in said.cause
+    (problem,) = evidence.problems
+    assert "since clang, whose own reader knows more, built the program: there are no flow graphs" in problem.cause
     assert executed(evidence, "all") == executed(evidence, "fails") == expected_lines(prebuilt)
     digests = {file.path: bool(file.digest) for file in evidence.files}
     assert digests == {"flow.c": True, "other.c": True, "shared.h": True}
@@ -240,10 +240,10 @@ def test_a_newer_gcc_is_read_by_its_own_gcov_or_not_at_all(other_compiler, tool)
     tool("gcov", "gcc")
     workspace = other_compiler("gcc-12", as_gcc_16)
     run = record(workspace)
-    said = " / ".join(map(str, run.problems))
-    assert "gcovr can't read the profile: it is of version B61*, and gcov reads B22*" in said
-    assert "install the gcov of the compiler that built the program" in said
-    assert "which is not known; known are gcc 9 to 15" in said
+    messages = " / ".join(map(str, run.problems))
+    assert "gcovr can't read the profile: it is of version B61*, and gcov reads B22*" in messages
+    assert "install the gcov of the compiler that built the program" in messages
+    assert "which is not known; known are gcc 9 to 15" in messages
 
 
 def test_gcov_of_the_same_version_is_preferred(tmp_path, monkeypatch):
@@ -288,10 +288,10 @@ def test_damaged_lines_of_a_test_are_said(other_compiler, tool):
         recorder.add_test("odd", fields, [], [], b'[{"file": "flow.c", "lines": [{"line_number": "x"}]}]')
         recorder.add_test("deep", fields, [], [], b"[" * 100_000)
     evidence = CRecordingSource(workspace).read()
-    said = " ".join(map(str, evidence.problems))
+    messages = " ".join(map(str, evidence.problems))
     assert executed(evidence, "odd") == executed(evidence, "deep") == set()
-    assert "(test odd): its lines can't be used" in said
-    assert "(test deep): its lines can't be used" in said
+    assert "(test odd): its lines can't be used" in messages
+    assert "(test deep): its lines can't be used" in messages
 
 
 # settings -----------------------------------------------------------------------------------------------------------

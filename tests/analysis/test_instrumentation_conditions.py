@@ -149,7 +149,7 @@ class Interpreter:
                 if not self.truth(test):
                     raise AssertionError
             case ast.If(test=test) | ast.While(test=test):
-                self.truth(test, told=True)
+                self.truth(test, decides=True)
             case ast.Match(cases=[ast.match_case(guard=guard), _]):
                 self.truth(guard)
 
@@ -184,19 +184,19 @@ class Interpreter:
                 return self.value(left) is self.value(right)  # one truth is another, the values of calls never are
         raise TypeError(ast.dump(node))
 
-    def truth(self, node, *, told=False):
+    def truth(self, node, *, decides=False):
         match node:
             case ast.BoolOp(op=op, values=values):
                 truth = isinstance(op, ast.And)
                 for value in values:
-                    truth = self.truth(value, told=isinstance(value, ast.BoolOp))
+                    truth = self.truth(value, decides=isinstance(value, ast.BoolOp))
                     if truth == isinstance(op, ast.Or):
                         break
             case ast.UnaryOp(operand=operand):
-                truth = not self.truth(operand, told=True)
+                truth = not self.truth(operand, decides=True)
             case _:
                 truth = self.ask(self.value(node))
-        if not told:
+        if not decides:
             self.count(node, truth)
         return truth
 

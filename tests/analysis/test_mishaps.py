@@ -167,10 +167,10 @@ def test_a_test_that_replaces_the_clock_is_recorded_at_the_true_time(work):
 def test_a_source_that_changes_while_its_size_and_time_stay_is_read_again(work):
     sources = Sources(work)
     path = work / "app.py"
-    held = path.stat().st_mtime_ns
+    previous = path.stat().st_mtime_ns
     assert sources.get("app.py").lines[0] == "def f(a):"
     path.write_text(APP.replace("def f(a)", "def g(a)"))
-    os.utime(path, ns=(held, held))
+    os.utime(path, ns=(previous, previous))
     assert sources.get("app.py").lines[0] == "def g(a):"
 
 
@@ -214,7 +214,7 @@ def test_a_device_that_is_named_for_the_output_is_written_to_and_not_replaced(wo
     os.mkfifo(work / "pipe")
     reader = subprocess.Popen(["cat", "pipe"], cwd=work, stdout=subprocess.PIPE)
     done = record(work, arguments=["rank", "-o", "pipe"])
-    said = reader.communicate(timeout=30)[0]
+    printed = reader.communicate(timeout=30)[0]
     assert done.returncode == 0, done.stderr
-    assert b"app.py" in said
+    assert b"app.py" in printed
     assert (work / "pipe").is_fifo()

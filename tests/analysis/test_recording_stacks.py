@@ -109,12 +109,12 @@ def test_a_long_message_is_bounded_and_shows_as_text(evidence):
 
 
 def test_outcomes_reports_and_what_they_call_are_as_without(runs):
-    def said(name):
+    def message_of(name):
         text = (runs[name] / "junit.xml").read_text("utf-8").replace(str(runs[name]), "")
         return re.sub(r' (time|timestamp|hostname)="[^"]*"|0x[0-9a-f]+|plain\d|taken\d', "", text)
 
-    assert "__str__" in said("plain")
-    assert said("taken") == said("plain")
+    assert "__str__" in message_of("plain")
+    assert message_of("taken") == message_of("plain")
 
 
 def test_a_junit_report_tells_the_same(runs, evidence):
