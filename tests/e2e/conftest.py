@@ -64,7 +64,7 @@ class Project:
         )
 
     def record(self, *pytest_arguments: str) -> subprocess.CompletedProcess:
-        """Record a run, of all tests unless told otherwise."""
+        """Record a run, by default of all tests."""
         command = ["pytest", "-q", "-p", "no:cacheprovider", *(pytest_arguments or self.tests)]
         return self.suspectra("record", "--", *command)
 
@@ -95,7 +95,7 @@ class Project:
     def edit(self, file: str, old: str, new: str) -> None:
         path = self.folder / file
         text = path.read_text()
-        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {file}"
+        assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
         path.write_text(text.replace(old, new))
 
 
@@ -395,7 +395,7 @@ class Workbench:
         return path
 
     def heat_maps(self) -> dict[str, dict]:
-        """Where the marks of a text stand: asked of the page, as sizes differ with the fonts of a machine."""
+        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine."""
         editor, gutter, ruler = (
             self.see(f".editor-instance {part}").bounding_box()
             for part in (".monaco-editor", ".glyph-margin", ".decorationsOverviewRuler")

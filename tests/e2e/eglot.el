@@ -11,9 +11,9 @@
 (setq eglot-sync-connect 60 debug-on-error t create-lockfiles nil make-backup-files nil)
 
 (defvar e2e-seen nil "What was seen, for the test.")
-(defvar e2e-said nil "What the server said in the echo area, newest first.")
+(defvar e2e-messages nil "The messages in the echo area, newest first.")
 (cl-defmethod eglot-handle-notification :before (_server (_method (eql window/showMessage)) &key message &allow-other-keys)
-  (push message e2e-said))
+  (push message e2e-messages))
 
 (defun e2e-see (name value)
   "Keep VALUE under NAME."
@@ -25,13 +25,13 @@
     (while (and (not (setq result (funcall seen))) (< (float-time) end))
       (accept-process-output nil 0.05))
     (unless result
-      (message "never happened: %s\n%s" what (mapconcat #'identity e2e-said "\n"))
+      (message "never happened: %s\n%s" what (mapconcat #'identity e2e-messages "\n"))
       (kill-emacs 1))
     result))
 
-(defun e2e-said (text)
-  "Wait until the server has said TEXT."
-  (e2e-wait text (lambda () (cl-some (lambda (said) (string-match-p (regexp-quote text) said)) e2e-said))))
+(defun e2e-wait-for-message (text)
+  "Wait until a message contains TEXT."
+  (e2e-wait text (lambda () (cl-some (lambda (message) (string-match-p (regexp-quote text) message)) e2e-messages))))
 
 (defun e2e-lines ()
   "The lines with a diagnostic in this buffer, in the order of the text."
@@ -62,10 +62,10 @@
   (e2e-wait "the server has looked"
             (lambda () (equal "noEvidence" (plist-get (suspectra--request :suspectra/suspects '(:limit 1)) :state))))
   (e2e-press "C-c u n")
-  (e2e-said "suspectra record")
+  (e2e-wait-for-message "suspectra record")
 
   (e2e-press "C-c u r")
-  (e2e-said "3 failing tests, 80 passing tests: 20 suspects")
+  (e2e-wait-for-message "3 failing tests, 80 passing tests: 20 suspects")
   (let ((marked (string-to-number (getenv "E2E_MARKED"))))
     (e2e-wait "diagnostics" (lambda () (= marked (length (flymake-diagnostics))))))
   (e2e-see 'lines (vconcat (e2e-lines)))
@@ -98,7 +98,7 @@
   (replace-match (getenv "E2E_FIXED") t t)
   (save-buffer)
   (e2e-press "C-c u r")
-  (e2e-said "no test failed (83 passed)")
+  (e2e-wait-for-message "no test failed (83 passed)")
   (e2e-wait "no marks once the tests pass" (lambda () (null (flymake-diagnostics))))
 
   (eglot-shutdown server nil 10)

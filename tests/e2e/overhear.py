@@ -13,13 +13,13 @@ import sys
 
 def first_message() -> bytes:
     """One message with its header, and not a byte more."""
-    said = b""
-    while b"\r\n\r\n" not in said:
-        said += os.read(0, 1)
-    length = int(said.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-    while (missing := len(said.partition(b"\r\n\r\n")[2]) - length) < 0:
-        said += os.read(0, -missing)
-    return said
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += os.read(0, 1)
+    length = int(received.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+    while (missing := len(received.partition(b"\r\n\r\n")[2]) - length) < 0:
+        received += os.read(0, -missing)
+    return received
 
 
 def main(file: str, *arguments: str) -> int:
@@ -27,15 +27,15 @@ def main(file: str, *arguments: str) -> int:
     program = [sys.executable, *arguments]
     if "suspectra_server" not in arguments:
         os.execv(sys.executable, program)
-    said = first_message()
+    received = first_message()
     with open(file, "wb") as kept:
-        kept.write(said.partition(b"\r\n\r\n")[2])
+        kept.write(received.partition(b"\r\n\r\n")[2])
     server = subprocess.Popen(program, stdin=subprocess.PIPE)
     try:
-        while said:
-            server.stdin.write(said)
+        while received:
+            server.stdin.write(received)
             server.stdin.flush()
-            said = os.read(0, 2**16)
+            received = os.read(0, 2**16)
         server.stdin.close()
     except BrokenPipeError:
         pass

@@ -20,12 +20,12 @@ OF_ONE_SESSION = ("processId", "rootPath", "rootUri", "workspaceFolders", "workD
 
 @pytest.fixture
 def check(request, tmp_path, wait):
-    """Hold what an editor said against the fixture of its name and version; `--update-clients` writes the fixture."""
+    """Compare the first message of an editor with its fixture, which `--update-clients` writes."""
 
     def check(editor: str, version: str) -> None:
-        said = wait(lambda: heard(tmp_path / "said.json"), f"{editor} says something")
-        assert said["method"] == "initialize"
-        params = {name: value for name, value in said["params"].items() if name not in OF_ONE_SESSION}
+        message = wait(lambda: heard(tmp_path / "message.json"), f"{editor} sends a message")
+        assert message["method"] == "initialize"
+        params = {name: value for name, value in message["params"].items() if name not in OF_ONE_SESSION}
         fixture = FIXTURES / f"{editor}-{version}.json"
         if request.config.getoption("--update-clients"):
             fixture.write_text(json.dumps(params, indent=1, sort_keys=True) + "\n")
@@ -47,7 +47,7 @@ def path(tmp_path):
     """A PATH with a `suspectra` that keeps what the editor says."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    server = shlex.join([sys.executable, str(OVERHEAR), str(tmp_path / "said.json"), "-m", "suspectra_server"])
+    server = shlex.join([sys.executable, str(OVERHEAR), str(tmp_path / "message.json"), "-m", "suspectra_server"])
     (folder / "suspectra").write_text(f"#!/bin/sh\nexec {server}\n")
     (folder / "suspectra").chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
@@ -76,5 +76,5 @@ def test_emacs(ledger, snippet, path, check, tmp_path):
 
 
 def test_vscode(ledger, workbench, check, tmp_path):
-    workbench(ledger.folder, interpreter=[sys.executable, str(OVERHEAR), str(tmp_path / "said.json")])
+    workbench(ledger.folder, interpreter=[sys.executable, str(OVERHEAR), str(tmp_path / "message.json")])
     check("vscode", json.loads(PRODUCT.read_text())["version"])

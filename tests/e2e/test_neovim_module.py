@@ -20,7 +20,7 @@ def set_up(neovim, snippet):
     """Sets the module up as documented, with a picker that takes what is wished for."""
 
     def set_up():
-        neovim.lua("_G.said = {}; vim.notify = function(text) table.insert(said, text) end")
+        neovim.lua("_G.messages = {}; vim.notify = function(text) table.insert(messages, text) end")
         documented = snippet("neovim.md", "require('suspectra').setup")
         neovim.lua(documented.replace("/path/to/suspectra/editors/neovim", str(MODULE)))
         # what a picker would do: remember what was offered, and take the one that is wished for
@@ -43,11 +43,11 @@ def module(ledger, neovim, set_up):
     return set_up()
 
 
-def here(neovim, project) -> tuple[str, int]:
+def cursor_line(neovim, project) -> tuple[str, int]:
     return project.path(neovim.nvim.current.buffer.name), neovim.nvim.current.window.cursor[0]
 
 
-def place(suspect: dict) -> tuple[str, int]:
+def line_of(suspect: dict) -> tuple[str, int]:
     return suspect["file"], suspect["line"]
 
 
@@ -84,8 +84,8 @@ def beside(neovim) -> str:
 
 
 def reported(neovim) -> str:
-    """What the server and the module said."""
-    return neovim.nvim.command_output("messages") + "\n".join(neovim.lua("return said"))
+    """The messages of the server and of the module."""
+    return neovim.nvim.command_output("messages") + "\n".join(neovim.lua("return messages"))
 
 
 def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
@@ -95,7 +95,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     neovim.start(unrecorded, TAX)
     set_up()
     neovim.nvim.input("]u")
-    wait(lambda: "suspectra record" in reported(neovim), "it is said that nothing is recorded")
+    wait(lambda: "suspectra record" in reported(neovim), "a message that nothing is recorded")
 
     neovim.nvim.input("\\ur")
     wait(lambda: "3 failing tests, 80 passing tests: 20 suspects" in reported(neovim), "the tests have run", A_RUN)
@@ -103,7 +103,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     wait(lambda: neovim.marked(unrecorded) == ranked, "the marks")
 
     neovim.nvim.input("]u")
-    wait(lambda: here(neovim, unrecorded) == place(suspects[0]), "the first suspect")
+    wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[0]), "the first suspect")
     wait(lambda: "Suspect 1 · All evidence" in screen(neovim), "a lens above the function")
     seen = [row for row in screen(neovim).split("\n") if "return self._tax_by_days" in row]
     assert re.match(r"1 ", seen[0]), seen  # its rank in the sign column
@@ -112,14 +112,14 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     wait(lambda: neovim.lua("return offered ~= nil"), "the list of suspects")
     assert len(neovim.lua("return offered")) == len(suspects)
     neovim.nvim.input("]u")
-    wait(lambda: here(neovim, unrecorded) == place(suspects[1]), "the second suspect")
+    wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[1]), "the second suspect")
     neovim.nvim.input("\\ue")
     wait(lambda: "K = 1 / 2 + 3 / (3 + 1) / 2 = 0.875" in beside(neovim), "the explanation")
-    for following in map(place, suspects[2:]):
+    for following in map(line_of, suspects[2:]):
         if FAULT in neovim.nvim.current.line:
             break
         neovim.nvim.input("]u")
-        wait(lambda there=following: here(neovim, unrecorded) == there, "the next suspect")
+        wait(lambda there=following: cursor_line(neovim, unrecorded) == there, "the next suspect")
 
     assert FAULT in neovim.nvim.current.line  # it is the fault: change what it ends with, save, and run again
     neovim.nvim.input("$i + date.resolution<Esc>")
@@ -147,27 +147,27 @@ def test_signs_are_the_ranks_and_go_with_the_marks(module, ledger, wait):
 def test_steps_lead_through_the_ranking_and_the_jump_list_leads_back(module, ledger, wait):
     first, second = ledger.rank()["suspects"][:2]
     module.nvim.current.window.cursor = (1, 0)
-    start = here(module, ledger)
+    start = cursor_line(module, ledger)
     module.nvim.command("Suspectra first")
-    wait(lambda: here(module, ledger) == place(first), "the first suspect")
+    wait(lambda: cursor_line(module, ledger) == line_of(first), "the first suspect")
     module.nvim.input("]u")
-    wait(lambda: here(module, ledger) == place(second), "the second suspect")
+    wait(lambda: cursor_line(module, ledger) == line_of(second), "the second suspect")
     module.nvim.input("[u")
-    wait(lambda: here(module, ledger) == place(first), "the first again")
+    wait(lambda: cursor_line(module, ledger) == line_of(first), "the first again")
     module.nvim.input("]u")
-    wait(lambda: here(module, ledger) == place(second), "the second again")
+    wait(lambda: cursor_line(module, ledger) == line_of(second), "the second again")
     module.nvim.command("Suspectra back")
-    wait(lambda: here(module, ledger) == place(first), "back by the server's own trail")
+    wait(lambda: cursor_line(module, ledger) == line_of(first), "back by the server's own trail")
     for _ in range(8):
         module.nvim.input("<C-o>")
-    wait(lambda: here(module, ledger) == start, "back by the jump list")
+    wait(lambda: cursor_line(module, ledger) == start, "back by the jump list")
 
 
 def test_suspects_can_be_chosen_from_a_list(module, ledger, wait):
     suspects = ledger.rank()["suspects"]
     module.lua("_G.wish = 3")
     module.nvim.command("Suspectra suspects")
-    wait(lambda: here(module, ledger) == place(suspects[2]), "the third suspect")
+    wait(lambda: cursor_line(module, ledger) == line_of(suspects[2]), "the third suspect")
     offered = module.lua("return offered")
     for text, suspect in zip(offered, suspects[:3], strict=False):
         assert f"{suspect['file']}:{suspect['line']}" in text
@@ -177,25 +177,25 @@ def test_suspects_can_be_chosen_from_a_list(module, ledger, wait):
 
 def test_the_next_place_to_look_at_can_be_chosen(module, ledger, wait):
     module.nvim.command("Suspectra first")
-    first = place(ledger.rank()["suspects"][0])
-    wait(lambda: here(module, ledger) == first, "the first suspect")
+    first = line_of(ledger.rank()["suspects"][0])
+    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra jump")
-    wait(lambda: here(module, ledger) != first, "somewhere else")
+    wait(lambda: cursor_line(module, ledger) != first, "somewhere else")
     offered = module.lua("return offered")
     assert all("%" in text and text.endswith(")") for text in offered)
-    file, line = here(module, ledger)
+    file, line = cursor_line(module, ledger)
     assert f"{file}:{line}" in offered[0]
     assert module.lua("return prompt") == f"From {first[0]}:{first[1]} to"
 
 
 def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, ledger, wait):
     module.nvim.command("Suspectra first")
-    wait(lambda: here(module, ledger) == place(ledger.rank()["suspects"][0]), "the first suspect")
+    wait(lambda: cursor_line(module, ledger) == line_of(ledger.rank()["suspects"][0]), "the first suspect")
     module.nvim.command("Suspectra explain")
     wait(lambda: "All evidence" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
     module.nvim.command("Suspectra explain")
-    wait(lambda: any("not a suspect" in text for text in module.lua("return said")), "a word")
+    wait(lambda: any("not a suspect" in text for text in module.lua("return messages")), "a word")
 
 
 def test_another_technique_can_be_chosen(module, ledger, wait):
@@ -206,11 +206,11 @@ def test_another_technique_can_be_chosen(module, ledger, wait):
 
 def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):
     module.nvim.command("Suspectra dance")
-    assert 'there is no "dance"' in module.lua("return said")[-1]
+    assert 'there is no "dance"' in module.lua("return messages")[-1]
     module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
     wait(lambda: module.lua("return #vim.lsp.get_active_clients()") == 0, "the server has stopped")
     module.nvim.command("Suspectra next")
-    assert "the server is not running" in module.lua("return said")[-1]
+    assert "the server is not running" in module.lua("return messages")[-1]
 
 
 def health(neovim) -> str:

@@ -49,7 +49,7 @@ def test_the_whole_story(unrecorded, workbench, wait):
 
     # the view lists what the command line ranks
     suspects = project.rank()["suspects"]
-    here = [s for s in suspects if s["file"] == TAX]
+    in_file = [s for s in suspects if s["file"] == TAX]
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     rows = bench.suspects()
@@ -58,8 +58,8 @@ def test_the_whole_story(unrecorded, workbench, wait):
     ]
 
     # a row opens its code, which is underlined, marked and has a lens
-    page.locator(ROWS, has_text=f"{Path(TAX).name}:{here[0]['line']} ").first.click()
-    wait(lambda: bench.cursor() == (Path(TAX).name, here[0]["line"]), "the row's line is open")
+    page.locator(ROWS, has_text=f"{Path(TAX).name}:{in_file[0]['line']} ").first.click()
+    wait(lambda: bench.cursor() == (Path(TAX).name, in_file[0]["line"]), "the row's line is open")
     bench.see(".squiggly-warning, .squiggly-info, .squiggly-error")
     bench.see(".codelens-decoration a", "Suspect ")
     bench.picture("3-suspects")

@@ -139,7 +139,7 @@ def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wa
     last = None
     for _ in range(5):
         last = wait(lambda last=last: (now := serving(bench)) != last and now, "another server runs", 60)
-        wait(lambda: "suspects" in bench.status(), "it has said what it found", 60)
+        wait(lambda: "suspects" in bench.status(), "it shows what it found", 60)
         os.kill(last, signal.SIGKILL)
         wait(lambda: "suspects" not in bench.status(), "the status item knows")
     bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()

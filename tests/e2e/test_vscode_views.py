@@ -47,7 +47,7 @@ def test_a_run_can_be_stopped(workbench, make_project, tmp_path, wait):
     (folder / "tests/test_slow.py").write_text(
         "import os\nimport time\nfrom slow import slow\n\n\ndef test_wrong():\n    assert slow(1) == 1\n\n\n"
         "def test_that_takes_long():\n    open(f'started {os.getpid()}', 'w').close()\n"
-        "    print('said while it runs', flush=True)\n    time.sleep(250)\n"
+        "    print('printed while it runs', flush=True)\n    time.sleep(250)\n"
     )
     bench = workbench(folder, {"suspectra.testCommand": ["pytest", "-s"]})
 
@@ -64,7 +64,7 @@ def test_a_run_can_be_stopped(workbench, make_project, tmp_path, wait):
     started(1)
     bench.picture("running")
     bench.command("Suspectra: Show Output")
-    bench.see(PANEL, "said while it runs")
+    bench.see(PANEL, "printed while it runs")
     bench.command("Test: Cancel Test Run")
     wait(lambda: bench.status() == "Suspectra: 1 suspect", "what was recorded so far is ranked")
     wait(lambda: "Skipped" in (row.get_attribute("aria-label") or ""), "the run was skipped")
@@ -161,16 +161,16 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
         wait(lambda group=group: [row for row in bench.suspects() if row.startswith(group)], title)
     document(bench, "vscode-groups.png")
     page.add_init_script("""
-        window.said = new Set();
+        window.texts = new Set();
         new MutationObserver(() => document.querySelectorAll('.welcome-view-content').forEach((shown) => {
-            if (shown.checkVisibility()) window.said.add(shown.innerText);
+            if (shown.checkVisibility()) window.texts.add(shown.innerText);
         })).observe(document, { childList: true, subtree: true, attributes: true });""")
     page.reload()  # it is remembered
     wait(lambda: [row for row in bench.suspects() if row.startswith("TaxTable.tax,")], "the grouping is kept", 90)
-    # and until the suspects were known again, nothing was said of them
-    said = page.evaluate("[...window.said]")
-    assert any("Starting the Suspectra server" in text for text in said), said
-    assert not [text for text in said if "No line" in text or "no recorded test run" in text], said
+    # and until the suspects were known again, no text was about them
+    texts = page.evaluate("[...window.texts]")
+    assert any("Starting the Suspectra server" in text for text in texts), texts
+    assert not [text for text in texts if "No line" in text or "no recorded test run" in text], texts
     bench.command("Suspectra: Do Not Group")
     wait(lambda: bench.suspects() == everything, "the plain list")
 
