@@ -221,7 +221,7 @@ def health(neovim) -> str:
 def test_the_health_check_says_what_is_there_and_what_is_missing(module, wait):
     found = health(module)
     assert "suspectra, version" in found
-    assert "3 failed, 80 passed, 20 suspects, ranked with evidence" in found
+    assert "3 failed, 80 passed, 20 suspects, ranked with All evidence" in found
     assert "ERROR" not in found
     assert "WARN" not in found
     module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
