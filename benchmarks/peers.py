@@ -166,6 +166,7 @@ TOOLS = (
     Tool("FauxPy", FAUXPY, fauxpy("sbfl"), fauxpy_scores("Scores_Ochiai.csv")),
     Tool("SFLKit", ("sflkit==0.5.7",), sflkit, sflkit_scores),
     Tool("suspectra switching", (), investigating("switching"), suspectra_scores, experiments=True),
+    Tool("suspectra Metallaxis", (), investigating("metallaxis"), suspectra_scores, experiments=True),
     Tool("FauxPy switching", FAUXPY, fauxpy("ps"), fauxpy_scores("Scores_*.csv"), experiments=True),
     Tool("FauxPy Metallaxis", FAUXPY, fauxpy("mbfl"), fauxpy_scores("Scores_Metallaxis.csv"), experiments=True),
 )
