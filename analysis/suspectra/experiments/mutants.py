@@ -6,6 +6,7 @@ where the mutant repairs the test, or, for techniques that count that too, where
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,6 +29,9 @@ from suspectra.spectrum import Spectrum
 MAX_PASSING = 50
 """Passing tests that a mutant is tried with: those that are nearest to failing tests."""
 
+ENOUGH_BROKEN = 5
+"""Passing tests that a mutant breaks, after which no others are run with it: more would hardly change its rank."""
+
 CHUNK = 50
 """Mutants that a failing test is run with, before passing tests are."""
 
@@ -38,7 +42,7 @@ _NONE: Known = MappingProxyType({})
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mutation(Alteration):
     """A run of a mutant.
 
@@ -155,6 +159,8 @@ class Mutants:
         Given an experiment with a failing test, whether the mutant is tried with passing tests too.
     problems : list of Problem
         What could not be mutated is added here.
+    enough_broken : int
+        A mutant that breaks so many passing tests is not tried with others.
     """
 
     spectrum: Spectrum
@@ -162,6 +168,7 @@ class Mutants:
     tests: Tests
     verify: Callable[[Experiment], bool] = repairs
     problems: list[Problem] = field(default_factory=list)
+    enough_broken: int = ENOUGH_BROKEN
 
     def __post_init__(self) -> None:
         self._nearest: list[int] | None = None
@@ -202,18 +209,24 @@ class Mutants:
 
     def _passing(self, mutations: Sequence[Mutation], end: float, known: Known) -> Iterator[Experiment]:
         """Try mutants with the passing tests that execute what they change."""
+        broken: Counter[Mutation] = Counter()
         by_test: dict[str, list[Mutation]] = {}
         for mutation in mutations:
             for name in self.passing_tests(mutation.file, mutation.mutant.edit.line):
-                if mutation.experiment(name).key not in known:
+                if (earlier := known.get(mutation.experiment(name).key)) is None:
                     by_test.setdefault(name, []).append(mutation)
+                else:
+                    broken[mutation] += not earlier.outcome.repairs
         for name, several in by_test.items():
             try:
                 test = self.tests[name]
             except EvidenceError as error:
                 self._say(error.problem)
                 continue
-            yield from test.experiments(several, end)
+            left = {one.experiment(name).key: one for one in several if broken[one] < self.enough_broken}
+            for experiment in test.experiments(left.values(), end):
+                broken[left[experiment.key]] += not experiment.outcome.repairs
+                yield experiment
             if not test.complete:
                 return
 

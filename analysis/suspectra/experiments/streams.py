@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment
-from suspectra.experiments.mutants import Mutants, changes, repairs
+from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, changes, repairs
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.replacing import ValueReplacing
@@ -105,7 +105,7 @@ def mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     iterator of Experiment
         As each is made.
     """
-    return _mutated(test, setting, repairs)
+    return _mutated(test, setting, repairs, ENOUGH_BROKEN)
 
 
 def changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
@@ -123,11 +123,13 @@ def changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Exp
     iterator of Experiment
         As each is made.
     """
-    return _mutated(test, setting, changes)
+    return _mutated(test, setting, changes, MAX_PASSING)  # each counts
 
 
-def _mutated(test: RepeatedTest, setting: Setting, verify: Callable[[Experiment], bool]) -> Iterator[Experiment]:
-    mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices)
+def _mutated(
+    test: RepeatedTest, setting: Setting, verify: Callable[[Experiment], bool], enough_broken: int
+) -> Iterator[Experiment]:
+    mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
     mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
     return mutants.experiments(test, by_suspicion(mutations, test.test, setting.at), setting.end, setting.known)
 

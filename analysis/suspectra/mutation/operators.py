@@ -318,9 +318,10 @@ def _constant(site: Site) -> Iterator[Change]:
     if isinstance(value, bool):
         yield site.put(node, str(not value), Precedence.ATOM)
     elif isinstance(value, (int, float)):
+        parent = site.parent
+        neutral = _NEUTRAL.get(type(parent.op)) if isinstance(parent, (ast.BinOp, ast.AugAssign)) else None
         for other in dict.fromkeys((value + 1, value - 1, type(value)(0))):
-            dropped = isinstance(site.parent, ast.BinOp) and other == _NEUTRAL.get(type(site.parent.op))
-            if other != value and not dropped and math.isfinite(other) and abs(other) < _LARGEST:
+            if other not in (value, neutral) and math.isfinite(other) and abs(other) < _LARGEST:
                 bare = other >= 0 and not isinstance(site.parent, ast.Attribute)
                 yield site.put(node, repr(other), Precedence.ATOM if bare else Precedence.UNARY)
     elif isinstance(value, (str, bytes)):
@@ -344,8 +345,8 @@ def _negation(site: Site) -> Iterator[Change]:
 def _argument(site: Site) -> Iterator[Change]:
     """``f(a, b)`` → ``f(b, a)``, ``a - b`` → ``b - a``."""
     node = site.node
-    if isinstance(node, ast.BinOp) and isinstance(node.op, _NOT_COMMUTATIVE):
-        if not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, (str, bytes))):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (*_NOT_COMMUTATIVE, ast.Add)):
+        if _may_be_swapped(node):
             level = of_operator(node.op)
             least = Precedence.AWAIT if level is Precedence.POWER else level
             after = Precedence.UNARY if level is Precedence.POWER else Precedence(level + 1)
@@ -355,6 +356,22 @@ def _argument(site: Site) -> Iterator[Change]:
     elif isinstance(node, ast.Call) and _name_of(node.func) not in _SYMMETRIC:
         for first, second in zip(node.args, node.args[1:], strict=False):
             yield from _swapped(site.source, first, second)
+
+
+def _may_be_swapped(node: ast.BinOp) -> bool:
+    """Whether the order of operands may matter: of a sum only where none is known to be a number."""
+    if isinstance(node.op, ast.Add):
+        return not any(_is_numeric(operand) for operand in (node.left, node.right))
+    return not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, (str, bytes)))
+
+
+def _is_numeric(node: ast.expr) -> bool:
+    """Whether an expression is a number, as far as its text alone says that."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow)) or any(
+            map(_is_numeric, (node.left, node.right))
+        )
+    return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
 def _swapped(source: ParsedSource, first: ast.expr, second: ast.expr) -> Iterator[Change]:
