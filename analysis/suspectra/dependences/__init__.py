@@ -1,0 +1,1 @@
+"""The dynamic dependences of a failing run: slices, cuts, and what they tell of the cause."""

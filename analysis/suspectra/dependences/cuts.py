@@ -1,0 +1,131 @@
+"""Minimum vertex cuts: the fewest nodes through which all paths between two sets of nodes lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import TypeAlias, cast
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from suspectra.arrays import Bools, FloatMatrix, Ints, Row
+
+_Matrix: TypeAlias = "csr_array[np.int32, tuple[int, int]]"
+
+MAX_CAPACITY = 1_000
+"""The largest capacity of a node that may be cut: sums of them must fit into 32 bits."""
+
+
+class Nearest(Enum):
+    """Which one to take of several minimum cuts.
+
+    Examples
+    --------
+    >>> Nearest("begin").name
+    'BEGIN'
+    """
+
+    BEGIN = "begin"
+    """The one next to where paths start."""
+    END = "end"
+    """The one next to where they end."""
+
+
+def minimum_cut(
+    source: Ints,
+    target: Ints,
+    capacity: Ints,
+    begins: Iterable[int],
+    ends: Iterable[int],
+    nearest: Nearest = Nearest.BEGIN,
+) -> Ints | None:
+    """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2).
+
+    Each node becomes an edge with its capacity, and each edge one without limit; a maximum flow (Dinic's algorithm)
+    then says which nodes are full.
+
+    Parameters
+    ----------
+    source, target : ndarray of int, shape (edges,)
+        The nodes at the ends of each edge.
+    capacity : ndarray of int, shape (nodes,)
+        What it costs to cut each node, from 1 to `MAX_CAPACITY`; 0 for one that can't be cut.
+    begins, ends : iterable of int
+        Where paths start and end. These nodes themselves are never part of a cut.
+    nearest : Nearest, optional
+        Which one to take of several minimum cuts.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,), or None
+        The nodes of the cut, ascending; none where no path joins the sets. None where a path leads through no node
+        that can be cut.
+
+    Examples
+    --------
+    >>> edges = np.array([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]).T
+    >>> minimum_cut(*edges, np.ones(5, int), begins=[0], ends=[4]).tolist()
+    [3]
+    >>> minimum_cut(*edges, np.array([1, 1, 1, 0, 1]), begins=[0], ends=[4]).tolist()
+    [1, 2]
+    >>> print(minimum_cut(*edges, np.zeros(5, int), begins=[0], ends=[4]))
+    None
+    """
+    nodes = len(capacity)
+    first, last = (np.unique(np.fromiter(some, np.int64)) for some in (begins, ends))
+    free = np.array(capacity, np.int64)
+    free[first] = free[last] = 0
+    if _joined(source, target, free == 0, first, last):
+        return None
+    # node n is n where it is entered and n + nodes where it is left
+    can_cut, fixed = np.flatnonzero(free), np.flatnonzero(free == 0)
+    limitless = int(free.sum()) + 1
+    start, end = 2 * nodes, 2 * nodes + 1
+    rows = np.concatenate([can_cut, fixed, source + nodes, np.full(len(first), start), last + nodes])
+    columns = np.concatenate([can_cut + nodes, fixed + nodes, target, first, np.full(len(last), end)])
+    limits = np.full(len(rows), limitless, np.int32)
+    limits[: len(can_cut)] = free[can_cut]
+    network = _network(rows, columns, limits, 2 * nodes + 2)
+    left = _left(network, maximum_flow(network, start, end, method="dinic").flow)
+    found = _full(left, start, nodes, can_cut) if nearest is Nearest.BEGIN else _full_before(left, end, nodes, can_cut)
+    return can_cut[found]
+
+
+def _network(rows: Ints, columns: Ints, limits: Row, size: int) -> _Matrix:
+    """Capacities as a matrix; parallel edges count once, as all of them are without limit."""
+    _, once = np.unique(rows.astype(np.int64) * size + columns, return_index=True)
+    return csr_array((limits[once], (rows[once], columns[once])), shape=(size, size))
+
+
+def _left(network: _Matrix, flow: FloatMatrix) -> _Matrix:
+    """The edges that are not full; where something flows, it may also be turned back."""
+    left = cast("_Matrix", network - flow)
+    left.data = (left.data > 0).astype(np.int32)
+    left.eliminate_zeros()
+    return left
+
+
+def _full(left: _Matrix, start: int, nodes: int, can_cut: Ints) -> Bools:
+    """Nodes that are entered from the start, but not left, over edges that are not full."""
+    reached = np.zeros(left.shape[0], bool)
+    reached[breadth_first_order(left, start, return_predecessors=False)] = True
+    return np.asarray(reached[can_cut] & ~reached[can_cut + nodes])
+
+
+def _full_before(left: _Matrix, end: int, nodes: int, can_cut: Ints) -> Bools:
+    """Nodes from whose exit, but not from whose entry, the end is reached."""
+    reached = np.zeros(left.shape[0], bool)
+    reached[breadth_first_order(left.T.tocsr(), end, return_predecessors=False)] = True
+    return np.asarray(~reached[can_cut] & reached[can_cut + nodes])
+
+
+def _joined(source: Ints, target: Ints, passable: Bools, first: Ints, last: Ints) -> bool:
+    """Whether a path leads through passable nodes alone."""
+    nodes = len(passable)
+    usable = passable[source] & passable[target]
+    rows = np.concatenate([source[usable], np.full(len(first), nodes)])
+    columns = np.concatenate([target[usable], first])
+    matrix = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(nodes + 1, nodes + 1)).tocsr()
+    return bool(np.isin(last, breadth_first_order(matrix, nodes, return_predecessors=False)).any())

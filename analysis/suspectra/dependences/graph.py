@@ -1,0 +1,202 @@
+"""The dynamic dependence graph of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, dijkstra
+
+from suspectra.arrays import Bools, Ints
+
+
+class DependenceKind(IntEnum):
+    """Why a node depends on another one (paper 002, Section 3.1).
+
+    Examples
+    --------
+    >>> DependenceKind.FLOW.name
+    'FLOW'
+    """
+
+    FLOW = 0
+    """It reads what the other one wrote."""
+    CONTROL = 1
+    """The decision of the other one is the reason that it is executed."""
+    SUMMARY = 2
+    """With another decision something that it reads would have been written."""
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceGraph:
+    """Instances of statements, and what each of them depends on.
+
+    Nodes are numbered in the order in which they end, so that each depends on lower numbers only.
+
+    Parameters
+    ----------
+    site : ndarray of int32, shape (nodes,)
+        The statement of each node, as an index into a table of the run.
+    instance : ndarray of int32, shape (nodes,)
+        Which time it was executed, from 1.
+    start : ndarray of int64, shape (nodes + 1,)
+        The first index of each node's dependences in `source`, then their number.
+    source : ndarray of int32, shape (dependences,)
+        The nodes that it depends on.
+    kind : ndarray of int8, shape (dependences,)
+        The `DependenceKind` of each dependence.
+
+    Examples
+    --------
+    >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)])
+    >>> graph.sources_of(3).tolist(), np.flatnonzero(graph.backward([3])).tolist()
+    ([1], [0, 1, 3])
+    >>> np.flatnonzero(graph.forward([0])).tolist(), np.flatnonzero(graph.chop([0], [3])).tolist()
+    ([0, 1, 2, 3], [0, 1, 3])
+    """
+
+    site: Ints
+    instance: Ints
+    start: Ints
+    source: Ints
+    kind: Ints
+
+    @classmethod
+    def from_edges(cls, nodes: int, edges: Iterable[tuple[int, int, int]]) -> DependenceGraph:
+        """Make a graph, each node of which is the only instance of its statement.
+
+        Parameters
+        ----------
+        nodes : int
+            How many there are.
+        edges : iterable of (int, int, int)
+            A node, the one that depends on it, and the kind of the dependence.
+
+        Returns
+        -------
+        DependenceGraph
+            With the edges sorted by the node that depends.
+
+        Raises
+        ------
+        ValueError
+            When a node depends on itself or on a later one.
+        """
+        table = np.array(list(edges), np.int32).reshape(-1, 3)
+        if np.any(table[:, 0] >= table[:, 1]):
+            raise ValueError("a node depends on earlier ones only")
+        table = table[np.lexsort((table[:, 0], table[:, 1]))]
+        start = np.searchsorted(table[:, 1], np.arange(nodes + 1))
+        every = np.arange(nodes, dtype=np.int32)
+        return cls(every, np.ones(nodes, np.int32), start, table[:, 0], table[:, 2].astype(np.int8))
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    @cached_property
+    def target(self) -> Ints:
+        """The node that has each dependence; int32, shape (dependences,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.start))
+
+    def sources_of(self, node: int) -> Ints:
+        """Return the nodes that a node depends on.
+
+        Parameters
+        ----------
+        node : int
+            Its number.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            In the order of the table.
+        """
+        return self.source[self.start[node] : self.start[node + 1]]
+
+    def backward(self, ends: Iterable[int]) -> Bools:
+        """Compute the backward slice: what some nodes depend on, directly or not.
+
+        Parameters
+        ----------
+        ends : iterable of int
+            Where to start.
+
+        Returns
+        -------
+        ndarray of bool, shape (nodes,)
+            True also for the ends themselves.
+        """
+        return _reached(self.source, self.start, len(self), ends)
+
+    def forward(self, begins: Iterable[int]) -> Bools:
+        """Compute the forward slice: what depends on some nodes, directly or not.
+
+        Parameters
+        ----------
+        begins : iterable of int
+            Where to start.
+
+        Returns
+        -------
+        ndarray of bool, shape (nodes,)
+            True also for the begins themselves.
+        """
+        target, start = self._turned
+        return _reached(target, start, len(self), begins)
+
+    def chop(self, begins: Iterable[int], ends: Iterable[int]) -> Bools:
+        """Compute what lies on paths from some nodes to others: DDG⟨begins, ends⟩ of paper 002.
+
+        Parameters
+        ----------
+        begins, ends : iterable of int
+            Where paths start and end.
+
+        Returns
+        -------
+        ndarray of bool, shape (nodes,)
+            True also for the begins and ends that a path joins.
+        """
+        return np.asarray(self.forward(begins) & self.backward(ends))
+
+    def distance(self, ends: Iterable[int]) -> Ints:
+        """Count the dependences between nodes and what depends on them.
+
+        Parameters
+        ----------
+        ends : iterable of int
+            Where the distance is 0.
+
+        Returns
+        -------
+        ndarray of int64, shape (nodes,)
+            The length of the shortest chain from each node to an end; -1 where there is none.
+        """
+        edges = _with_begin(self.source, self.start, ends)
+        steps = dijkstra(edges, indices=np.array([len(self)]), unweighted=True)[0, :-1]
+        return np.where(np.isfinite(steps), steps - 1, -1).astype(np.int64)
+
+    @cached_property
+    def _turned(self) -> tuple[Ints, Ints]:
+        """The nodes that depend on each node, and where each one's begin."""
+        order = np.argsort(self.source, kind="stable")
+        start = np.searchsorted(self.source[order], np.arange(len(self) + 1))
+        return self.target[order], start
+
+
+def _reached(neighbour: Ints, start: Ints, nodes: int, begins: Iterable[int]) -> Bools:
+    found = np.zeros(nodes + 1, bool)
+    found[breadth_first_order(_with_begin(neighbour, start, begins), nodes, return_predecessors=False)] = True
+    return found[:-1]
+
+
+def _with_begin(neighbour: Ints, start: Ints, begins: Iterable[int]) -> csr_array[np.int8, tuple[int, int]]:
+    """The edges from each node to its neighbours, and those from one more node to where paths begin."""
+    indices = np.concatenate([neighbour, np.unique(np.fromiter(begins, np.int64))]).astype(np.int32)
+    pointers = np.append(start, len(indices)).astype(np.int32)
+    size = len(start)
+    return csr_array((np.ones(len(indices), np.int8), indices, pointers), shape=(size, size))

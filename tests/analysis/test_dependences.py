@@ -1,0 +1,78 @@
+"""Slices and cuts of dependence graphs, against what their definitions say."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suspectra.dependences.cuts import Nearest, minimum_cut
+from suspectra.dependences.graph import DependenceGraph
+
+NODES = 7
+EDGES = st.lists(
+    st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)).filter(lambda edge: edge[0] < edge[1]),
+    unique=True,
+    max_size=14,
+)
+
+
+def reached(begin, edges, without=()):
+    found, waiting = set(), [node for node in begin if node not in without]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += [target for source, target in edges if source == node and target not in without]
+    return found
+
+
+@given(EDGES, st.integers(0, NODES - 1), st.integers(0, NODES - 1))
+def test_slices_are_what_paths_lead_to(edges, begin, end):
+    graph = DependenceGraph.from_edges(NODES, [(*edge, 0) for edge in edges])
+    turned = [(target, source) for source, target in edges]
+    assert set(np.flatnonzero(graph.forward([begin]))) == reached([begin], edges)
+    assert set(np.flatnonzero(graph.backward([end]))) == reached([end], turned)
+    assert set(np.flatnonzero(graph.chop([begin], [end]))) == reached([begin], edges) & reached([end], turned)
+
+
+@given(EDGES, st.integers(0, NODES - 1))
+def test_the_distance_grows_by_one_with_each_dependence(edges, end):
+    graph = DependenceGraph.from_edges(NODES, [(*edge, 0) for edge in edges])
+    expected, level, distance = {end: 0}, {end}, 0
+    while level:
+        distance += 1
+        level = {source for source, target in edges if target in level} - expected.keys()
+        expected |= dict.fromkeys(level, distance)
+    assert graph.distance([end]).tolist() == [expected.get(node, -1) for node in range(NODES)]
+
+
+def test_nothing_depends_on_what_comes_later():
+    with pytest.raises(ValueError, match="earlier"):
+        DependenceGraph.from_edges(2, [(1, 0, 0)])
+
+
+@given(EDGES, st.sets(st.integers(1, NODES - 2)), st.lists(st.integers(1, 3), min_size=NODES, max_size=NODES))
+def test_a_cut_is_the_cheapest_and_the_nearest_one(edges, fixed, costs):
+    capacity = np.array([0 if node in fixed else costs[node] for node in range(NODES)])
+    inner = [node for node in range(1, NODES - 1) if node not in fixed]
+    separating = [
+        set(cut)
+        for size in range(len(inner) + 1)
+        for cut in combinations(inner, size)
+        if NODES - 1 not in reached([0], edges, without=cut)
+    ]
+    source, target = np.array(edges, np.int64).reshape(-1, 2).T
+    cuts = {nearest: minimum_cut(source, target, capacity, [0], [NODES - 1], nearest) for nearest in Nearest}
+    if not separating:
+        assert cuts == dict.fromkeys(Nearest)
+        return
+    least = min(sum(costs[node] for node in cut) for cut in separating)
+    cheapest = [cut for cut in separating if sum(costs[node] for node in cut) == least]
+    turned = [(target, source) for source, target in edges]
+    for nearest, begin, ways in ((Nearest.BEGIN, 0, edges), (Nearest.END, NODES - 1, turned)):
+        found = set(cuts[nearest].tolist())
+        assert found in cheapest
+        inside = reached([begin], ways, without=found)
+        assert all(inside <= reached([begin], ways, without=cut) for cut in cheapest)

@@ -1,0 +1,140 @@
+"""The search by minimum debugging frontier sets, on the example of the paper (Figures 1 and 4)."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suspectra.dependences.frontiers import PASSES, FailingRun, FrontierSearch
+from suspectra.dependences.graph import DependenceGraph, DependenceKind
+
+FLOW, CONTROL, SUMMARY = DependenceKind
+# the inputs, which the test gives, and v1 to v5, v7, v9 and v11 of the paper
+GIVEN_X, GIVEN_Y, GIVEN_Z, X, Y, Z, ASSIGNED, FIRST, SECOND, THIRD, PRINTED = range(11)
+STATEMENT = {ASSIGNED: 2, FIRST: 3, SECOND: 4, THIRD: 6}
+
+
+def middle(alter=None):
+    """The faulty program of Figure 1: what it prints for 2, 1 and 3, and the outcomes of its decisions."""
+    alter = alter or {}
+    decided = {}
+
+    def value(node, found):
+        return alter.get(node, found)
+
+    def decide(node, found):
+        decided[node] = alter.get(node, found)
+        return decided[node]
+
+    x, y, z = value(X, 2), value(Y, 1), value(Z, 3)
+    m = value(ASSIGNED, y)  # it should be z
+    if decide(FIRST, y < z):
+        if decide(SECOND, x < y):
+            m = y
+        elif decide(THIRD, x > z):  # it should be x < z
+            m = x
+    elif x > y:
+        m = y
+    elif x > z:
+        m = x
+    return m, decided
+
+
+class Middle:
+    """Alters the program. The values that are tried are those of the inputs, and what should have been printed."""
+
+    def __init__(self):
+        self.made = []
+
+    def polluted(self, nodes, wanted):
+        self.made.append(nodes)
+        decisions = {node: not OUTCOME[node] for node in nodes if DECISION[node]}
+        assigned = [node for node in nodes if not DECISION[node]]
+        tried = [{**decisions, **dict.fromkeys(assigned, value)} for value in (1, 2, 3)]
+        return any(holds(wanted, *middle(alter)) for alter in tried)
+
+
+def holds(wanted, printed, decided):
+    if wanted is PASSES:
+        return printed == 2
+    return any(all(decided.get(node) == way for node, way in one.items()) for one in wanted.alternatives)
+
+
+NODES = 11
+GRAPH = DependenceGraph.from_edges(
+    NODES,
+    [
+        *[(GIVEN_X + n, X + n, FLOW) for n in range(3)],
+        (Y, ASSIGNED, FLOW),
+        *[(read, FIRST, FLOW) for read in (Y, Z)],
+        *[(read, SECOND, FLOW) for read in (X, Y)],
+        *[(read, THIRD, FLOW) for read in (X, Z)],
+        (FIRST, SECOND, CONTROL),
+        *[(branch, THIRD, CONTROL) for branch in (FIRST, SECOND)],
+        (ASSIGNED, PRINTED, FLOW),
+        (THIRD, PRINTED, SUMMARY),
+    ],
+)
+DECISION = np.isin(np.arange(NODES), (FIRST, SECOND, THIRD))
+OUTCOME = np.isin(np.arange(NODES), (FIRST,))
+NO = np.zeros(NODES, bool)
+
+
+GIVEN = np.arange(NODES) < X
+READ = np.isin(np.arange(NODES), (X, Y, Z))
+
+
+def search(alterations, graph=GRAPH):
+    return FrontierSearch(FailingRun(graph, PRINTED, DECISION, OUTCOME, GIVEN, READ, NO), alterations)
+
+
+def test_the_program_of_the_paper_fails_as_it_says():
+    assert middle() == (1, {FIRST: True, SECOND: False, THIRD: False})
+
+
+def test_the_search_makes_the_cuts_of_the_paper():
+    made = Middle()
+    search_of_both = search(made)
+    steps = list(search_of_both.steps())
+    assert [step.cut for step in steps] == [(Y, THIRD), (FIRST, SECOND)]
+    assert [step.polluted for step in steps] == [((Y,), (THIRD,)), ()]
+    assert made.made == [(Y,), (THIRD,), (FIRST,), (SECOND,), (FIRST, SECOND)]
+
+
+def test_both_faults_of_the_program_are_root_causes():
+    search_of_both = search(Middle())
+    list(search_of_both.steps())
+    assert [STATEMENT[node] for node in search_of_both.causes.roots] == [2, 6]
+    assert search_of_both.causes.transitive == ()
+
+
+def test_what_is_known_can_be_used_before_the_end():
+    search_of_both = search(Middle())
+    next(search_of_both.steps())
+    assert [STATEMENT[node] for node in search_of_both.causes.roots] == [2, 6]
+
+
+class OneCause:
+    """Only altering the cause, or what depends on it, makes the failure disappear."""
+
+    def __init__(self, graph, cause):
+        self.after = graph.forward([cause])
+
+    def polluted(self, nodes, wanted):
+        return any(self.after[node] for node in nodes)
+
+
+@given(st.data())
+def test_one_cause_is_found_where_all_states_after_it_are_wrong(data):
+    """Every node but the first depends on one before it, so all lead from the input; the last one fails."""
+    count = data.draw(st.integers(4, 12))
+    edges = {(data.draw(st.integers(0, node - 1)), node, FLOW) for node in range(1, count)}
+    edges |= {(node, count - 1, FLOW) for node in range(count - 1) if node not in {source for source, _, _ in edges}}
+    graph = DependenceGraph.from_edges(count, sorted(edges))
+    slice_of_failure = np.flatnonzero(graph.backward([count - 1]))
+    cause = data.draw(st.sampled_from([int(node) for node in slice_of_failure if 0 < node < count - 1] or [0]))
+    if cause == 0:
+        return
+    no = np.zeros(count, bool)
+    found = FrontierSearch(FailingRun(graph, count - 1, no, no, np.arange(count) == 0, no, no), OneCause(graph, cause))
+    list(found.steps())
+    assert cause in found.causes.roots
