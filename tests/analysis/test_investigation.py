@@ -71,6 +71,7 @@ def test_a_mutant_that_breaks_passing_tests_counts_for_less():
     second.append(made("t2", 2, **bad))
     found = repairs([*first, *second], SPECTRUM)
     assert [(found[n][0].share, found[n][0].as_good) for n in (0, 1)] == [(1, 1), (0.5, 2)]
+    assert found[0][0].factor == 26, "of two statements one has a change that all tests accept"
     nothing = [made("t1", 3, **bad), *(made(test, 3, Outcome.FAILED, **bad) for test in ("t3", "t4"))]
     assert repairs(nothing, SPECTRUM)[2][0].factor == 1, "it breaks as much as it repairs"
 

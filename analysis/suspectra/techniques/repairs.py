@@ -13,7 +13,10 @@ MUTANT = "mutant"
 """The kind of experiments that are made with passing tests, too."""
 
 PRIOR_REPAIRED, PRIOR_TRIED = 0.5, 5.0
-"""Assumed before any experiment: of five statements without a fault, half a one can be altered so that tests pass."""
+"""Assumed before any experiment: half of one in five statements without a fault can be altered so that tests pass."""
+
+PRIOR_ACCEPTED = 25.0
+"""The same for a change of the program that all tests accept, failing and passing ones: half of one in so many."""
 
 _CHANCE = 0.5  # that an alteration of the fault itself makes a test pass; unknown, so as likely as not
 _ROUNDING = 1e-9
@@ -56,9 +59,18 @@ class Repair:
     found: tuple[Experiment, ...] = ()
 
     @property
+    def accepted(self) -> bool:
+        """Whether it is a change of the program that repairs all tests and breaks none.
+
+        Other alterations are made for one run, and may be different ones for different tests.
+        """
+        return self.kind == MUTANT and self.share > 1 - _ROUNDING
+
+    @property
     def likelihood(self) -> float:
         """How many times as likely such a repair is at the fault as at another statement; at least 1."""
-        elsewhere = (self.as_good - 1 + PRIOR_REPAIRED) / (self.tried - 1 + PRIOR_TRIED)
+        assumed = PRIOR_ACCEPTED if self.accepted else PRIOR_TRIED
+        elsewhere = (self.as_good - 1 + PRIOR_REPAIRED) / (self.tried - 1 + assumed)
         return max(_CHANCE / elsewhere, 1.0)
 
     @property
