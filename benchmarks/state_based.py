@@ -44,7 +44,7 @@ OBSERVING = (BASELINE, "evidence")
 EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if Need.EXPERIMENTS in entry.info.needs)
 TOP = (1, 3, 5)
 PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import
-MOST_S = 600  # seconds beyond those that it gets, after which an investigation is ended
+MAX_EXTRA_S = 600  # seconds beyond those that it gets, after which an investigation is ended
 Result = dict[str, Any]
 
 
@@ -72,7 +72,7 @@ class Measured:
         self.subject, self.workspace = subject, workspace
         self._pytest = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         shutil.copytree(subject.folder, workspace, ignore=LEFT_OUT)
-        recorded = self._suspectra("record", "--", *self._pytest, timeout=MOST_S)
+        recorded = self._suspectra("record", "--", *self._pytest, timeout=MAX_EXTRA_S)
         if recorded.returncode not in (0, 1):
             raise RuntimeError(f"recording ended with {recorded.returncode}: {recorded.stderr[-500:]}")
         evidence = find_source(workspace, edges=True).read()
@@ -112,9 +112,9 @@ class Measured:
         options = ["--technique", technique, "--seconds", str(seconds), "--format", "json", "--top", "1"]
         began = time.perf_counter()
         try:
-            made = self._suspectra("investigate", *options, "--", *self._pytest, timeout=seconds + MOST_S)
+            made = self._suspectra("investigate", *options, "--", *self._pytest, timeout=seconds + MAX_EXTRA_S)
         except subprocess.TimeoutExpired:
-            return {**self.ranks(technique), "seconds": seconds + MOST_S, "problem": "it did not end"}
+            return {**self.ranks(technique), "seconds": seconds + MAX_EXTRA_S, "problem": "it did not end"}
         took = time.perf_counter() - began
         try:
             found = json.loads(made.stdout)

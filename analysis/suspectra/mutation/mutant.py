@@ -11,7 +11,7 @@ from suspectra.mutation.operators import OPERATORS, Site
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Attributes, Function, Variables, bodies
 
-_LONGEST = 40  # characters of code in a description
+_MAX_LENGTH = 40  # characters of code in a description
 _NOT_EVALUATED = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "pattern"})
 _SKIPPED = (ast.JoinedStr, *(getattr(ast, name) for name in ("TemplateStr", "TypeAlias") if hasattr(ast, name)))
 
@@ -195,4 +195,4 @@ def _leads_to_exception(parent: ast.AST, node: ast.expr) -> bool:
 
 def _shortened(code: str) -> str:
     line = " ".join(code.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"

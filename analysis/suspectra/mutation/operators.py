@@ -103,7 +103,7 @@ _OPPOSITES = {
 }
 _NEVER_NUMBERS = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 _WORDS_BETWEEN = {"not in": r"not[\s\\]+in", "is not": r"is[\s\\]+not"}
-_LARGEST = 10**18
+_MAX_NUMBER = 10**18
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ def _constant(site: Site) -> Iterator[Change]:
         parent = site.parent
         neutral = _NEUTRAL.get(type(parent.op)) if isinstance(parent, (ast.BinOp, ast.AugAssign)) else None
         for other in dict.fromkeys((value + 1, value - 1, type(value)(0))):
-            if other not in (value, neutral) and math.isfinite(other) and abs(other) < _LARGEST:
+            if other not in (value, neutral) and math.isfinite(other) and abs(other) < _MAX_NUMBER:
                 bare = other >= 0 and not isinstance(site.parent, ast.Attribute)
                 yield site.put(node, repr(other), Precedence.ATOM if bare else Precedence.UNARY)
     elif isinstance(value, (str, bytes)):

@@ -11,7 +11,7 @@ from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum
 
-_MOST = 3  # alterations of a statement that are listed
+_MAX_LISTED = 3  # alterations of a statement that are listed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,10 +121,10 @@ def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
     said = sorted(tests.items(), key=lambda item: -len(item[1]))
     sentences = [
         f"{len(names)} of {failed} failing tests {'passes' if len(names) == 1 else 'pass'} {condition}."
-        for condition, names in said[:_MOST]
+        for condition, names in said[:_MAX_LISTED]
     ]
-    if len(said) > _MOST:
-        sentences.append(f"So it is after {many(len(said) - _MOST, 'other alteration')} here.")
+    if len(said) > _MAX_LISTED:
+        sentences.append(f"So it is after {many(len(said) - _MAX_LISTED, 'other alteration')} here.")
     if guard:
         sentences.append(
             "This is where it is noticed: an exception is raised behind this decision, and not to raise it may hide the"

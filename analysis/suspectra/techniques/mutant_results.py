@@ -175,9 +175,9 @@ def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[st
     """
     several = list(results)
     repairing = sorted((one for one in several if one.repaired), key=lambda one: (-one.repaired, one.broken))
-    sentences = [one.in_words(executing) for one in repairing[:_MOST]]
-    if len(repairing) > _MOST:
-        sentences.append(f"{many(len(repairing) - _MOST, 'other mutant')} here repair tests too.")
+    sentences = [one.in_words(executing) for one in repairing[:_MAX_LISTED]]
+    if len(repairing) > _MAX_LISTED:
+        sentences.append(f"{many(len(repairing) - _MAX_LISTED, 'other mutant')} here repair tests too.")
     if repairing and all(one.experiment.guard for one in repairing):
         sentences.append(
             "This is where it is noticed: what leads to an exception is changed, and not to raise it may hide the"
@@ -231,4 +231,4 @@ def no_mutants(technique: str) -> Problem:
     return Problem("", "", cause, f"run `suspectra investigate --technique {technique}`")
 
 
-_MOST = 3  # mutants of a statement that are listed
+_MAX_LISTED = 3  # mutants of a statement that are listed

@@ -22,7 +22,7 @@ _EVALUATED_LATER = getattr(ast, "TypeAlias", ())
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _CODE = (ast.Lambda, ast.GeneratorExp)  # what has no value that could be put in its place
-_LONGEST = 40
+_MAX_LENGTH = 40
 _OPERATORS = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -164,7 +164,7 @@ class _Rewriting:
                     for name, value in zip(names.elts, values.elts, strict=True)
                 ]
                 return
-        node.value = self._put(values, "assignment", " = ".join(map(_text, targets))[:_LONGEST], node)
+        node.value = self._put(values, "assignment", " = ".join(map(_text, targets))[:_MAX_LENGTH], node)
 
     def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
         """The statement that follows it, if any."""
@@ -225,11 +225,11 @@ def _text(node: ast.expr) -> str:
         return node.id
     if isinstance(node, ast.Attribute):
         inner = f"{_text(node.value)}.{node.attr}"
-        return inner if len(inner) <= _LONGEST else f"….{node.attr}"[:_LONGEST]
+        return inner if len(inner) <= _MAX_LENGTH else f"….{node.attr}"[:_MAX_LENGTH]
     if isinstance(node, ast.Subscript):
-        return f"{_text(node.value)}[…]"[:_LONGEST]
+        return f"{_text(node.value)}[…]"[:_MAX_LENGTH]
     if isinstance(node, (ast.Tuple, ast.List)):
-        return ", ".join(map(_text, node.elts))[:_LONGEST]
+        return ", ".join(map(_text, node.elts))[:_MAX_LENGTH]
     if isinstance(node, ast.Starred):
         return f"*{_text(node.value)}"
     return "…"

@@ -12,7 +12,7 @@ from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
 
-_MOST = 8
+_MAX_FAILED = 8
 
 
 class FailedComparisons:
@@ -64,7 +64,7 @@ class FailedComparisons:
             trace = trace.tb_next
 
     def _add(self, left: object, right: object) -> None:
-        if len(self._failed) < _MOST:
+        if len(self._failed) < _MAX_FAILED:
             self._failed.append((self._expected(left), self._expected(right)))
 
     def _expected(self, value: Any) -> Any:

@@ -9,7 +9,7 @@ __builtins__ = own.builtins
 
 _ARGUMENTS = BaseException.__dict__["args"]
 _PLAIN = (str, int, float, bool, bytes, type(None))
-_LONGEST = 100_000  # characters
+_MAX_LENGTH = 100_000  # characters
 _HEXADECIMAL = "0123456789abcdef"
 
 
@@ -41,6 +41,6 @@ def _in_text(value: object, depth: int) -> str:
     if type(value) is tuple and depth:
         return "(" + ",".join([_in_text(part, depth - 1) for part in value]) + ")"
     if type(value) is str:
-        first, *others = value[:_LONGEST].split("0x")
+        first, *others = value[:_MAX_LENGTH].split("0x")
         return repr("0x".join([first, *(other.lstrip(_HEXADECIMAL) for other in others)]))
     return repr(value) if type(value) in _PLAIN else type(value).__name__
