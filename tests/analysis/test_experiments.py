@@ -182,6 +182,16 @@ def test_a_test_that_fills_a_cache_shares_processes_all_the_same(machine):
     assert test._only_cold == {"cached.py"}, "a decision that is made for the first time is altered in a new process"
 
 
+def test_runs_whose_experiments_were_not_taken_yet_are_pending(machine):
+    test = RepeatedTest(name_of("test_first_time"), machine)
+    made = test.experiments(switches(test.trace), time.monotonic() + 20)
+    first = next(made)
+    pending = test.pending
+    assert pending == len(list(made)) > 0, "a stream is not left before they are taken"
+    assert first.test == test.test
+    assert test.pending == 0
+
+
 def test_a_test_that_depends_on_chance_is_refused(machine):
     with pytest.raises(EvidenceError, match=r"two runs of .*test_chance differ: .*chance\.py:7"):
         RepeatedTest(name_of("test_chance"), machine)

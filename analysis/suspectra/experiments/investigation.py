@@ -271,8 +271,8 @@ class _Underway:
                 if experiment.test != stream.test:
                     self._known[experiment.key] = experiment  # with a passing test, for the next failing one
                 yield experiment
-                if time.monotonic() - began >= MOMENT_S:
-                    break
+                if time.monotonic() - began >= MOMENT_S and not self._tests.pending:
+                    break  # what has been run already is taken before
             else:
                 self.schedule.end(stream)
         except EvidenceError as error:

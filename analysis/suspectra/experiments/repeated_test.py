@@ -49,6 +49,8 @@ class RepeatedTest:
         The unaltered run.
     complete : bool
         Whether the last call of :meth:`experiments` made all that it was asked for.
+    pending : int
+        How many runs have been made whose experiments were not yielded yet.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class RepeatedTest:
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
+        self.pending = 0
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
         self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None
@@ -122,7 +125,10 @@ class RepeatedTest:
             if not batch:
                 self.complete = True
                 return
-            yield from zip(batch, self._try(batch), strict=True)
+            answers = self._try(batch)
+            for taken, (alteration, answer) in enumerate(zip(batch, answers, strict=True), 1):
+                self.pending = len(batch) - taken
+                yield alteration, answer
 
     def _fails_otherwise(self, answer: Answer) -> bool:
         """Whether a failing test still fails, in another way than each time unaltered."""

@@ -104,6 +104,11 @@ class RepeatedTests:
         machine = self._once(self._machines, file, lambda: self._machine(file))
         return self._once(self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing))
 
+    @property
+    def pending(self) -> int:
+        """How many runs have been made whose experiments were not yielded yet."""
+        return sum(test.pending for test in self._tests.values())
+
     def runs(self, name: str) -> bool:
         """Whether the machine of a test has started, so that running the test costs little.
 
