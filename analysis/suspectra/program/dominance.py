@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 _UNREACHED = -2
 _NONE = -1
@@ -136,6 +134,9 @@ def control_dependences(
 
 def _endless(nodes: int, edges: Sequence[tuple[int, int]], exits: Sequence[int]) -> list[int]:
     """One node of each loop that leads nowhere else, the first one."""
+    from scipy.sparse import coo_array  # a server that starts need not wait for it
+    from scipy.sparse.csgraph import connected_components
+
     before, _ = _neighbours(nodes, edges)
     ending = set(_reverse_postorder(exits, before))
     if len(ending) == nodes:
