@@ -64,6 +64,7 @@ def register(cli: click.Group) -> None:
     )
     @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
     @click.option("--all-modules", is_flag=True, help="Try wrong values in modules that use os or sockets, too.")
+    @click.option("--forks", is_flag=True, help="Switch decisions in forks of one run: faster for long tests.")
     @click.argument("tests", nargs=-1, metavar="")
     @click.pass_context
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -87,6 +88,7 @@ class _Options(TypedDict):
     excluded: tuple[str, ...]
     copy: bool
     all_modules: bool
+    forks: bool
     tests: tuple[str, ...]
 
 
@@ -113,6 +115,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         kinds=KINDS[chosen["technique"]],
         values_logged=not chosen["hide_values"],
         safety=Safety(chosen["excluded"], chosen["all_modules"], chosen["copy"]),
+        forks=chosen["forks"],
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)

@@ -155,6 +155,38 @@ def test_a_run_is_limited_and_the_next_one_is_not_harmed(machine, project, test,
     assert (answer.outcome, other.outcome) == (outcome, Outcome.NOT_REACHED)
 
 
+FORKED = [
+    "test_plain",
+    "test_loop",
+    "test_operand",
+    "test_endless",
+    "test_stubborn",
+    "test_crash",
+    "TestClass::test_method",
+]
+
+
+@pytest.mark.parametrize("test", FORKED)
+def test_forks_at_the_instance_end_as_runs_of_their_own(machine, test):
+    trace = machine.trace(name_of(test), 10.0)
+    chosen = [*list(switches(trace))[:8], Switch(trace.places[int(trace.decisions[0]) // 2], 99)]
+    limits = {"steps": 1_000, "seconds": 10.0}
+    answers, control = machine.fork(name_of(test), chosen, **limits)
+    assert not trace.difference(control)
+    expected = [machine.alter(name_of(test), [switch], **limits)[0][0] for switch in chosen]
+    assert [one.outcome for one in answers] == [one.outcome for one in expected]
+    assert answers[-1].outcome is Outcome.NOT_REACHED
+
+
+def test_forks_are_limited_in_time_and_repairs_are_confirmed(machine):
+    lasting = RepeatedTest(name_of("test_time"), machine, forks=True)
+    (one,) = lasting.experiments(switches(lasting.trace), time.monotonic() + 20)
+    assert one.outcome is Outcome.TIMEOUT
+    plain = RepeatedTest(name_of("test_plain"), machine, forks=True)
+    made = list(plain.experiments(switches(plain.trace), time.monotonic() + 20))
+    assert [one.outcome for one in made] == [Outcome.PASSED]
+
+
 def test_what_is_different_is_said(machine):
     said = " ".join(str(problem) for problem in machine.notices)
     assert "catalogue (session)" in said

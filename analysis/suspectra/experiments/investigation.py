@@ -141,6 +141,8 @@ class Investigation:
         Whether experiments may contain values of the program; otherwise they say only why a value was tried.
     safety : Safety
         What experiments may do.
+    forks : bool
+        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
 
     Attributes
     ----------
@@ -160,6 +162,7 @@ class Investigation:
     at: Location | None = None
     values_logged: bool = True
     safety: Safety = field(default_factory=Safety)
+    forks: bool = False
     complete: bool = field(default=False, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
 
@@ -227,6 +230,7 @@ class _Underway:
             self._passing(),
             investigation.safety.excluded,
             investigation.workspace,
+            forks=investigation.forks,
         )
         self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False

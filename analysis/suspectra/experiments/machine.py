@@ -20,7 +20,7 @@ from typing import Any
 
 from suspectra.cancellation import Token, check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
-from suspectra.experiments.runs import Job, Runs, request
+from suspectra.experiments.runs import Alteration, Answer, Job, Runs, Trace, answer_of, request
 from suspectra.processes.events import Ended, Event, Output
 from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.watchdog import Watchdog
@@ -148,18 +148,30 @@ class Machine(Runs):
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
     def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
-        """Run a test once for each job, in one process as long as that lives.
+        """Run a test once for each job, in one process as long as that lives."""
+        return self._ask(request(test, jobs, steps=steps, seconds=seconds), len(jobs))
 
-        Raises
-        ------
-        EvidenceError
-            When the test was not collected or is excluded, or the process has ended.
-        """
-        if test not in self.tests:
-            raise EvidenceError(missing(self._file, test, self._greeted))
-        self._send(request(test, jobs, steps=steps, seconds=seconds))
+    def fork(
+        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float
+    ) -> tuple[list[Answer], Trace | None]:
+        """Run a test unaltered, and fork it where it is to be altered."""
+        jobs = [alteration.to_json() for alteration in alterations]
+        what = {**request(test, jobs, steps=steps, seconds=seconds), "fork": True}
+        answers = self._ask(what, len(jobs) + 1)
+        by_job = {answer["job"]: answer for answer in answers if "job" in answer}
+        crashed = {"outcome": "crashed", "exception": "", "seconds": 0.0}
+        control = by_job.get(len(jobs))
+        return (
+            [answer_of(by_job.get(job, crashed)) for job in range(len(jobs))],
+            None if control is None else Trace.from_answer(control),
+        )
+
+    def _ask(self, what: dict[str, Any], answers: int) -> list[dict[str, Any]]:
+        if what["test"] not in self.tests:
+            raise EvidenceError(missing(self._file, what["test"], self._greeted))
+        self._send(what)
         try:
-            return list(islice(self._answers(seconds), len(jobs)))
+            return list(islice(self._answers(2 * what["seconds"]), answers))
         except (EOFError, TimeoutError):
             raise _gone() from None
 

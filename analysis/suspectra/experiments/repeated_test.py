@@ -21,8 +21,8 @@ STEPS_FACTOR, LEAST_STEPS = 20, 1_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0
 """An altered run may make so many times the decisions of the unaltered one, and take so many times as long."""
 
-BATCH, BATCH_S = 50, 1.0
-"""Altered runs in one process: at most so many, of tests that take so long together."""
+BATCH, BATCH_S, FORKS_S = 50, 1.0, 10.0
+"""Altered runs in one process: at most so many, of tests that take so long together, or as forks."""
 
 _Alteration = TypeVar("_Alteration", bound=Alteration)
 
@@ -42,6 +42,8 @@ class RepeatedTest:
         What runs it.
     fails : bool
         Whether it fails unaltered.
+    forks : bool
+        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
 
     Attributes
     ----------
@@ -58,17 +60,18 @@ class RepeatedTest:
         When the test does not end as expected, or two unaltered runs make different decisions.
     """
 
-    def __init__(self, test: str, runs: Runs, *, fails: bool = True):
+    def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False):
         self.test, self.runs, self.fails = test, runs, fails
         self.trace = runs.trace(test, TRACE_S)
         _require_outcome(test, self.trace, fails)
-        together = test in runs.together
+        together = test in runs.together and self.trace.answer.seconds < BATCH_S
         again, *warm = runs.traces(test, 2 if together else 1, TRACE_S)
         if difference := self.trace.difference(again):
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
         self.pending = 0
+        self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
         self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None
@@ -136,11 +139,16 @@ class RepeatedTest:
         return self.fails and answer.outcome is Outcome.FAILED and bool(self._failures) and how not in self._failures
 
     def _batch_size(self, left: float) -> int:
-        size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
+        if self._forks:
+            size = min(BATCH, int(min(FORKS_S, left) / max(self.trace.answer.seconds, 1e-4)))
+        else:
+            size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
     def _try(self, alterations: Sequence[Alteration]) -> list[Answer]:
         """How runs with some alterations end; a repair is confirmed in a process of its own."""
+        if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
+            return self._try_forks(alterations)
         shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
         known = dict(zip(shared, self._try_together([alterations[n] for n in shared]), strict=False))
         return [
@@ -162,6 +170,17 @@ class RepeatedTest:
             return []
         self._each = control.answer.seconds
         return answers
+
+    def _try_forks(self, alterations: Sequence[Alteration]) -> list[Answer]:
+        """How they end as forks of one unaltered run; that run must be as it is without forks."""
+        answers, control = self.runs.fork(self.test, alterations, steps=self._steps, seconds=self._seconds)
+        if control is None or self.trace.difference(control):
+            self._forks = False
+            return self._try(alterations)
+        return [
+            self._alone(one) if answer.outcome in (Outcome.PASSED, Outcome.NOT_REACHED) else answer
+            for one, answer in zip(alterations, answers, strict=True)
+        ]
 
     def _alone(self, alteration: Alteration) -> Answer:
         (answer,), _ = self.runs.alter(self.test, [alteration], steps=self._steps, seconds=self._seconds)

@@ -54,6 +54,8 @@ class RepeatedTests:
         The names of markers; tests that have one are never run.
     original : Path, optional
         The folder whose copy `workspace` is.
+    forks : bool
+        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
 
     Attributes
     ----------
@@ -70,7 +72,10 @@ class RepeatedTests:
         passing: Sequence[str] = (),
         excluded: Sequence[str] = (),
         original: Path | None = None,
+        *,
+        forks: bool = False,
     ):
+        self._forks = forks
         self._excluded, self._original = tuple(excluded), original
         self.notices: list[Problem] = []
         self._command, self._workspace, self._kinds = command, workspace, kinds
@@ -102,7 +107,9 @@ class RepeatedTests:
         """
         file = self._file_of[name]
         machine = self._once(self._machines, file, lambda: self._machine(file))
-        return self._once(self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing))
+        return self._once(
+            self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing, forks=self._forks)
+        )
 
     @property
     def pending(self) -> int:

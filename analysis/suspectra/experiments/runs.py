@@ -325,6 +325,31 @@ class Runs(ABC):
         last = Trace.from_answer(answers.pop()) if control else None
         return [answer_of(answer) for answer in answers], last
 
+    def fork(
+        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float
+    ) -> tuple[list[Answer], Trace | None]:
+        """Run a test unaltered, and fork it where it is to be altered, as far as processes can be forked.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+        alterations : sequence of Alteration
+            Switches of decisions, one for each fork.
+        steps : int
+            How many decisions a run may make.
+        seconds : float
+            How long a run may take.
+
+        Returns
+        -------
+        answers : list of Answer
+            In the order of the alterations.
+        control : Trace or None
+            The unaltered run, if it ended.
+        """
+        return self.alter(test, alterations, steps=steps, seconds=seconds)
+
 
 def answer_of(answer: Mapping[str, Any]) -> Answer:
     """How a run ended.

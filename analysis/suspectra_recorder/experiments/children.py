@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
 from suspectra_recorder.experiments.switchboard import SPENT
 from suspectra_recorder.instrumentation import own
@@ -49,6 +50,9 @@ class Children:
         self._say(greeting)
         for line in self._channel.makefile("rb"):
             request = json.loads(line)
+            if request.get("fork"):
+                self._forks(request)
+                continue
             left = list(request["jobs"])
             while left:
                 answered = self._child(request, left)
@@ -57,8 +61,16 @@ class Children:
     def _say(self, answer: dict[str, Any]) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _child(self, request: dict[str, Any], jobs: list[Any]) -> int:
+    def _forks(self, request: dict[str, Any]) -> None:
+        """Let the forks of one child do all jobs. What they do not answer, and the child itself, is a crash."""
+        jobs = request["jobs"]
+        answered = self._child({**request, "seconds": 2 * request["seconds"]}, jobs, len(jobs) + 1)
+        for _ in range(len(jobs) + 1 - answered):
+            self._say({"outcome": "crashed", "exception": "", "seconds": self._took})
+
+    def _child(self, request: dict[str, Any], jobs: list[Any], answers: int = 0) -> int:
         """Let a child do as many jobs as it can; how many were answered."""
+        answers = answers or len(jobs)
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -67,13 +79,13 @@ class Children:
         with suppress(OSError):
             os.setpgid(pid, pid)  # both do it, so that it is done before either goes on
         try:
-            answered, ended = self._relay(read, request["seconds"], len(jobs))
+            answered, ended = self._relay(read, request["seconds"], answers)
         finally:
             os.close(read)
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)  # with what the test left running
             _, status = os.waitpid(pid, 0)
-        if answered < len(jobs):
+        if answered < answers:
             spent = os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT
             outcome = "steps" if ended and spent else "crashed" if ended else "timeout"
             self._say({"outcome": outcome, "exception": "", "seconds": self._took})
@@ -87,6 +99,10 @@ class Children:
             self._channel.close()
             be_alone()
             limit(request["memory"], request["file_size"])
+            if request.get("fork"):
+                forks = Forks(write, request["seconds"])
+                job = {"kind": "fork", "jobs": jobs, "fork": forks.fork}
+                forks.end(self._run(request, job), jobs)
             for number, job in enumerate(jobs):
                 answer = json.dumps(self._run(request, job, again=number > 0)).encode() + b"\n"
                 while answer:

@@ -62,6 +62,32 @@ class Switching(RunKind):
         return {"reached": self._switched()}
 
 
+class Forking(Tracing):
+    """The program as it is, with a fork for each of the ``"jobs"``, which are of the kind ``switch``.
+
+    Parameters
+    ----------
+    board : Switchboard
+        The decisions of this process.
+    sources : callable
+        Gives the digests of the files that are loaded.
+    """
+
+    def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
+        super().__init__(board, sources)
+        self._forked: Callable[[], bool] = bool
+
+    def apply(self, job: Job) -> None:
+        """Note decisions, and fork at each that is to be switched."""
+        super().apply(job)
+        switches = [(one["file"], one["number"], one["instance"]) for one in job["jobs"]]
+        self._forked = self._board.fork(switches, job["fork"])
+
+    def take_back(self) -> dict[str, Any]:
+        """The decisions; nothing in a fork."""
+        return {} if self._forked() else super().take_back()
+
+
 def make_kinds(
     names: Collection[str],
     board: Switchboard,
@@ -87,6 +113,7 @@ def make_kinds(
         By the ``"kind"`` of their jobs.
     """
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
+    kinds["fork"] = Forking(board, sources)
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
     if "value" in names or "values" in names:

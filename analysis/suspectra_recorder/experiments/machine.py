@@ -268,12 +268,13 @@ def _forget_last_run(item: Any) -> None:
 
 
 def _use_same_examples(item: Any) -> None:
-    """Let all runs of a property of Hypothesis try the same examples."""
+    """Let all runs of a property of Hypothesis try the same examples, and end with the first that fails."""
     function: Any = getattr(item, "obj", None)
     function = getattr(function, "__func__", function)
     settings = getattr(function, "_hypothesis_internal_use_settings", None)
     if settings is not None:
-        same = type(settings)(settings, derandomize=True, database=None, deadline=None)
+        phases = [phase for phase in settings.phases if phase.name in ("explicit", "generate")]
+        same = type(settings)(settings, derandomize=True, database=None, deadline=None, phases=phases)
         function._hypothesis_internal_use_settings = same
 
 

@@ -6,7 +6,7 @@ It runs in the middle of the program, and never calls it: it is given truths, an
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -215,6 +215,53 @@ class Switchboard(Instrument):
             wanted(source)
         self.decide, self._wanted = decide, wanted
         return lambda: switched
+
+    def fork(self, jobs: Sequence[tuple[str, int, int]], fork: Callable[[int], bool]) -> Callable[[], bool]:
+        """Switch each decision of a list in a fork of this process; here they come out as they do.
+
+        Parameters
+        ----------
+        jobs : sequence of (str, int, int)
+            The source, which of its decisions, and the instance. `EVERY` begins with the first.
+        fork : callable
+            Forks this process for a job. True in the fork.
+
+        Returns
+        -------
+        callable
+            Tells whether this process is a fork.
+        """
+        waiting: dict[int, dict[int, list[int]]] = {}  # jobs by the number and the time of their decision
+        passed: dict[int, int] = {}
+        always = -1
+        forked = False
+        thread = _thread.get_ident()
+        note = self.decide
+
+        def wanted(source: LoadedSource) -> None:
+            for job, (path, index, instance) in enumerate(jobs):
+                if source.path == path:
+                    times = waiting.setdefault(source.first + index, {})
+                    times.setdefault(instance or 1, []).append(job)
+
+        def decide(number: int, value: Any) -> bool:
+            nonlocal always, forked
+            taken = note(number, True if value else False)  # noqa: SIM210 - `bool` may be another's
+            if number == always:
+                return not taken
+            if not forked and number in waiting and _thread.get_ident() == thread:
+                passed[number] = passed.get(number, 0) + 1
+                for job in waiting[number].pop(passed[number], ()):
+                    if fork(job):
+                        forked = True
+                        always = number if jobs[job][2] == EVERY else -1
+                        return not taken
+            return taken
+
+        for source in self.sources:
+            wanted(source)
+        self.decide, self._wanted = decide, wanted
+        return lambda: forked
 
 
 class _Limit:

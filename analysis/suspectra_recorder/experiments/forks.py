@@ -1,0 +1,116 @@
+"""Forks at the instance: an unaltered run goes on, and altered ones are forks of it from where they are altered.
+
+Open files are shared between them, so this is done only on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from select import select
+from time import monotonic
+from typing import Any, NoReturn
+
+from suspectra_recorder.experiments.run_kind import Job
+from suspectra_recorder.experiments.switchboard import SPENT
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json, os, signal
+
+__builtins__ = own.builtins
+
+_CHUNK = 1 << 16
+
+
+class Forks:
+    """The forks of one run.
+
+    Parameters
+    ----------
+    write : int
+        The descriptor that takes the answers.
+    seconds : float
+        How long each may take.
+    """
+
+    def __init__(self, write: int, seconds: float):
+        self._write, self._seconds = write, seconds
+        self._job = -1  # of a process that is a fork
+        self._answered: set[int] = set()
+
+    def fork(self, job: int) -> bool:
+        """Fork this process, and wait until the fork has answered.
+
+        Parameters
+        ----------
+        job : int
+            The number of its job.
+
+        Returns
+        -------
+        bool
+            Whether this process is the fork.
+        """
+        if self._job >= 0:
+            return False
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(read)
+            self._job, self._write = job, write
+            return True
+        os.close(write)
+        began = monotonic()
+        answer = self._line(read, began + self._seconds)
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        os.close(read)
+        if answer is None:
+            answer = b""
+            outcome = "timeout"
+        else:
+            outcome = "steps" if os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT else "crashed"
+        self._answered.add(job)
+        if answer:
+            self._send(answer)
+        else:
+            self._say({"job": job, "outcome": outcome, "exception": "", "seconds": monotonic() - began})
+        return False
+
+    def _line(self, read: int, end: float) -> bytes | None:
+        """What a fork answers: empty if it ended without an answer, None if it took too long."""
+        found = b""
+        while not found.endswith(b"\n"):
+            if not select([read], [], [], max(end - monotonic(), 0))[0]:
+                return None
+            part = os.read(read, _CHUNK)
+            if not part:
+                return b""
+            found += part
+        return found
+
+    def end(self, answer: dict[str, Any], jobs: Sequence[Job]) -> NoReturn:
+        """Answer for this process, and end it.
+
+        Parameters
+        ----------
+        answer : dict
+            How its run ended.
+        jobs : sequence of dict
+            All jobs. Those for which no fork was made have not been reached.
+        """
+        if self._job >= 0:
+            self._say({**answer, "job": self._job})
+        else:
+            for job in range(len(jobs)):
+                if job not in self._answered:
+                    self._say({"job": job, "outcome": "not reached", "exception": "", "seconds": 0.0})
+            self._say({**answer, "job": len(jobs)})
+        os._exit(0)
+
+    def _say(self, answer: dict[str, Any]) -> None:
+        self._send(json.dumps(answer).encode() + b"\n")
+
+    def _send(self, line: bytes) -> None:
+        while line:
+            line = line[os.write(self._write, line) :]
