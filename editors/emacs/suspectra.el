@@ -24,6 +24,15 @@
   (suspectra--request :workspace/executeCommand
                       `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))))
 
+(defun suspectra--ask (name &rest arguments)
+  "Run the command NAME with ARGUMENTS, and go on: the server may ask the user before it answers."
+  (jsonrpc-async-request (or (eglot-current-server) (user-error "No language server runs here"))
+                         :workspace/executeCommand
+                         `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))
+                         :success-fn #'ignore
+                         :timeout 600
+                         :error-fn (lambda (problem) (message "Suspectra: %s" (plist-get problem :message)))))
+
 (defun suspectra--cursor ()
   "Point, in the form of the server's commands."
   (let ((params (eglot--TextDocumentPositionParams)))
@@ -66,10 +75,22 @@
   (message "The tests are running"))
 
 (defun suspectra-cancel-tests ()
-  "Stop the tests; what they recorded is ranked."
+  "Stop the tests, altered or not; what they recorded or showed is kept."
   (interactive)
-  (when (eq (suspectra--command "cancelTests") :json-false)
+  (when (and (eq (suspectra--command "cancelTests") :json-false)
+             (eq (suspectra--command "cancelInvestigation") :json-false))
     (message "No tests are running")))
+
+(defun suspectra-investigate ()
+  "Find out what would make failing tests pass, by running them with one thing altered.
+These are the test at point, or else those of the current failure group."
+  (interactive)
+  (suspectra--ask "investigate" nil nil (suspectra--cursor)))
+
+(defun suspectra-test-suspect ()
+  "Find out whether the line of point, altered, makes failing tests pass."
+  (interactive)
+  (apply #'suspectra--ask "testSuspect" (suspectra--line)))
 
 (defun suspectra-next ()
   "Go to the next suspect in the order of the ranking."
@@ -194,6 +215,8 @@
   (let ((map (make-sparse-keymap)))
     (define-key map "r" #'suspectra-run-tests)
     (define-key map "k" #'suspectra-cancel-tests)
+    (define-key map "i" #'suspectra-investigate)
+    (define-key map "a" #'suspectra-test-suspect)
     (define-key map "n" #'suspectra-next)
     (define-key map "p" #'suspectra-previous)
     (define-key map "f" #'suspectra-first)

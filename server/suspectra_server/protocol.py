@@ -328,8 +328,11 @@ COMMANDS = (
             Field(
                 "tests?",
                 "string[]",
-                "Failing tests, by their names in `suspectra/testResults`; by default those of the current failure"
-                " group.",
+                "Failing tests, by their names in `suspectra/testResults`; by default the one at the cursor, or else"
+                " those of the current failure group.",
+            ),
+            Field(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
             ),
         ),
         "boolean",

@@ -204,6 +204,40 @@ def test_another_technique_can_be_chosen(module, ledger, wait):
     wait(lambda: {d["code"] for d in module.diagnostics()} not in (set(), {"evidence"}), "another technique ranks")
 
 
+def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrecorded, neovim, set_up, wait):
+    unrecorded.edit("src/ledger/tax.py", FAULT, FIXED)
+    unrecorded.edit("src/ledger/discounts.py", "if quantity < self.at_least", "if quantity <= self.at_least")
+    assert unrecorded.record().returncode == 1
+    tests = unrecorded.lines("tests/test_discounts.py")
+    neovim.start(unrecorded, "tests/test_discounts.py")
+    set_up()
+    wait(lambda: neovim.request("suspectra/suspects", {})["suspects"], "the suspects")
+
+    # the server asks first, and Neovim lets the user choose by a number
+    neovim.lua("_G.asked = {}; vim.fn.inputlist = function(lines) table.insert(asked, lines[1]); return 1 end")
+    line = next(number for number, text in enumerate(tests, 1) if "def test_bulk" in text)
+    neovim.nvim.current.window.cursor = (line, 0)
+    neovim.nvim.command("Suspectra investigate")
+    found = "failing test passes if this comes out false."
+    wait(lambda: found in reported(neovim), "the outcome", A_RUN)
+    (asked,) = neovim.lua("return asked")
+    assert "wrong values and with checks skipped" in asked
+    (suspect,) = [one for one in neovim.request("suspectra/suspects", {})["suspects"] if one["findings"]]
+    assert (suspect["file"], suspect["rankBest"]) == ("src/ledger/discounts.py", 1)
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    wait(lambda: any(found in one["message"] for one in neovim.diagnostics()), "the diagnostic says it")
+
+    # asked once for a workspace; the line alone can be tried, too, and nothing is left to cancel
+    neovim.nvim.current.window.cursor = (suspect["line"], 0)
+    neovim.nvim.command("Suspectra try")
+    wait(lambda: "0 altered runs" in reported(neovim), "the outcome of the second")
+    assert len(neovim.lua("return asked")) == 1
+    neovim.nvim.command("Suspectra cancel")
+    wait(lambda: "no tests are running" in reported(neovim), "a word")
+    neovim.nvim.command("Suspectra ungroup")
+    wait(lambda: "no failure group was changed" in reported(neovim), "another word")
+
+
 def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):
     module.nvim.command("Suspectra dance")
     assert 'there is no "dance"' in module.lua("return messages")[-1]

@@ -135,7 +135,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     # a server that starts later shows what is in the log, and asks no more
     other = connect().start(project)
     assert other.suspects()["suspects"][0]["findings"] == [FOUND]
-    assert other.command("investigate") is True
+    assert other.command("investigate", None, None, {"uri": uri, "position": {"line": 0, "character": 0}}) is True
     assert "0 altered runs" in ended(other)
     assert not questions(other)
 
@@ -177,6 +177,10 @@ def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     client.ask_until(lambda: titles(6) == ["Find out what would make it pass"])
     assert titles(4) == titles(5) == titles(6)
     assert titles(10) == titles(11) == []  # this one passes
+    allow(client)
+    assert client.command("investigate", None, None, {"uri": uri, "position": {"line": 6, "character": 4}}) is True
+    assert FOUND in ended(client)
+    assert {line["test"] for line in log_of(project)} == set(DISCOUNT)
 
 
 def test_cancelling_keeps_what_is_known_and_nothing_waits_for_experiments(client, project, record):

@@ -4,10 +4,11 @@ import * as vscode from 'vscode';
 
 import { groupOf } from './groupPicker';
 import type { Group } from './grouping';
+import { type Cursor, cursor } from './locations';
 import { suspectOf } from './suspectsView';
 
-/** Arguments of the server command `investigate`: a folder, and the names of tests; null for the server's own choice. */
-export type Target = [folder: string | null, tests: string[] | null];
+/** Arguments of the server command `investigate`: a folder, and the names of tests, or else where the cursor is. */
+export type Target = [folder: string | null, tests: string[] | null, cursor?: Cursor | null];
 
 /**
  * The tests that a command is about.
@@ -31,7 +32,7 @@ export function targetOf(argument: unknown, testsOf: (item: vscode.TestItem) => 
   if (isTestItem(argument)) {
     return [folderOf((argument.uri ?? vscode.Uri.parse(argument.id)).toString()), testsOf(argument) ?? null];
   }
-  return [folderOf(vscode.window.activeTextEditor?.document.uri.toString()), null];
+  return [null, null, cursor() ?? null];
 }
 
 function folderOf(uri: string | undefined): string | null {

@@ -68,7 +68,7 @@ describe('finding out what would make tests pass', () => {
     await give('investigate', { suspect, parent: undefined });
     await give('investigate', [...defined(workbench.tests).items][0]?.[1]);
     expect(given()).toEqual([
-      [null, null],
+      [null, null, null],
       ['file:///project', ['t1', 't2']],
       ['file:///project', ['t3']],
       ['file:///project', suspect.failingTests],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from suspectra_server.features.arguments import are_names, parse_location
-from suspectra_server.features.failing_tests import can_be_investigated, failing_tests
+from suspectra_server.features.arguments import are_names, parse_cursor, parse_location
+from suspectra_server.features.failing_tests import can_be_investigated, failing_tests, tests_at
 from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.refusals import RequestFailed
 from suspectra_server.protocol import State
@@ -26,11 +26,11 @@ _RUN, _CANCEL = "Run Altered Tests", "Cancel"
 class ExperimentCommands(GroupCommands):
     """What the commands about experiments do."""
 
-    async def investigate(self, uri: object = None, tests: object = None) -> bool:
+    async def investigate(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
         """Find out what would make failing tests pass."""
         if tests is not None and not are_names(tests):
             raise JsonRpcInvalidParams("investigate takes the URI of a folder and the names of failing tests")
-        folder = self._folder(uri)
+        folder, tests = self._at_cursor(cursor) if tests is None and cursor else (self._folder(uri), tests)
         evidence = folder.snapshot.ranking.evidence if folder else None
         if folder is None or evidence is None or not folder.snapshot.ranking.failing:
             raise RequestFailed("No recorded test fails here, so there is nothing to find out.")
@@ -58,6 +58,12 @@ class ExperimentCommands(GroupCommands):
         if running:
             self._session.experiment_run.cancel()
         return running
+
+    def _at_cursor(self, cursor: object) -> tuple[Folder | None, list[str] | None]:
+        """The folder of a document, and the failing tests that the cursor is in; None for the usual ones."""
+        uri, line = parse_cursor(cursor)
+        found = self._session.folders.holding(uri)
+        return (found[0], tests_at(*found, line) or None) if found else (self._folder(None), None)
 
     async def _start(self, wanted: Wanted) -> bool:
         folder = wanted.folder

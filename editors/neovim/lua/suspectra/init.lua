@@ -182,7 +182,7 @@ end
 function M.group()
   ask('suspectra/suspects', { limit = 0 }, function(report)
     if #report.groups == 0 then
-      return say('all failing tests probably share a fault')
+      return notify('all failing tests probably share a fault')
     end
     vim.ui.select(report.groups, {
       prompt = 'Show the suspects of',
@@ -209,7 +209,7 @@ end
 --- Forget what was merged and split.
 function M.ungroup()
   command('resetGroups', {}, function(there)
-    return there or say('no failure group was changed')
+    return there or notify('no failure group was changed')
   end)
 end
 
@@ -248,11 +248,26 @@ function M.run()
   end)
 end
 
---- Stop the tests.
+--- Stop the tests, altered or not.
 function M.cancel()
   command('cancelTests', {}, function(running)
-    return running or notify('no tests are running')
+    if not running then
+      command('cancelInvestigation', {}, function(altered)
+        return altered or notify('no tests are running')
+      end)
+    end
   end)
+end
+
+--- Find out what would make failing tests pass: the test under the cursor, or else those of the current group.
+function M.investigate()
+  command('investigate', { vim.NIL, vim.NIL, cursor() })
+end
+
+--- Find out whether the line under the cursor, altered, makes failing tests pass.
+function M.try()
+  local current = cursor()
+  command('testSuspect', { current.uri, current.position.line })
 end
 
 --- Rank again now.
@@ -336,7 +351,7 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize', 'group', 'merge', 'split', 'ungroup',
+  'run', 'cancel', 'localize', 'investigate', 'try', 'group', 'merge', 'split', 'ungroup',
 }
 
 --- Set everything up.

@@ -1,0 +1,51 @@
+"""A real VS Code finds out what would make a failing test pass: from a lens, with a question, to the line itself."""
+
+from __future__ import annotations
+
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
+FILE = "src/ledger/discounts.py"
+RIGHT, WRONG = "if quantity < self.at_least", "if quantity <= self.at_least"
+TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
+FOUND = "1 of 1 failing tests passes if this comes out false."
+
+
+def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, wait, document):
+    unrecorded.edit("src/ledger/tax.py", *TAX)
+    unrecorded.edit(FILE, RIGHT, WRONG)
+    assert unrecorded.record().returncode == 1
+    bench = workbench(unrecorded.folder)
+    bench.page.set_viewport_size({"width": 1440, "height": 760})
+    bench.show("Suspectra")
+    wait(bench.suspects, "suspects in the view")
+    bench.drag(349, 560)
+
+    # the failing test offers it, and nothing runs before the user has agreed
+    bench.open("test_discounts.py")
+    bench.see(".codelens-decoration a", "Find out what would make it pass").click()
+    bench.see(".notifications-toasts", "with wrong values and with checks skipped")
+    bench.see(".notifications-toasts .monaco-button", "Run Altered Tests").click()
+    bench.see(".notifications-toasts", f"discounts.py:24: {FOUND}", 120)
+    bench.command("Notifications: Clear All Notifications")
+
+    # the row, the badge, the line, the lens and the hover say what was found
+    wait(lambda: FOUND in bench.suspects()[0], "the first row says it")
+    assert "Rank 1, BulkDiscount.off" in bench.suspects()[0]
+    bench.see(".activitybar .action-label[aria-label*='Altering 1 line makes failing tests pass'], .activitybar .badge")
+    bench.page.locator(ROWS).first.click()
+    wait(lambda: bench.cursor()[0] == "discounts.py", "the suspect is open")
+    bench.see(".codelens-decoration", FOUND)
+    bench.hover_at_cursor(FOUND)
+    bench.press("Escape")
+    document(bench, "vscode-investigation.png")
+
+    # with nothing left to try it ends at once, and does not ask again
+    bench.command("Suspectra: Test This Suspect")
+    bench.see(".notifications-toasts", "0 altered runs", 60)
+    assert not any("checks skipped" in toast for toast in bench.toasts())
+
+    # a server that starts later shows what is known
+    bench.command("Notifications: Clear All Notifications")
+    bench.command("Suspectra: Restart Server")
+    wait(lambda: not bench.suspects() or FOUND not in bench.suspects()[0], "the old server is gone")
+    wait(lambda: bench.suspects() and FOUND in bench.suspects()[0], "the new one shows what is in the log")
