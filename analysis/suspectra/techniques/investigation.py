@@ -8,10 +8,9 @@ these few; if most can, it says nothing. Statements without a repair keep their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
 from suspectra.techniques.catalogue import INVESTIGATION as INFO
 from suspectra.techniques.findings import findings_in_words
 from suspectra.techniques.formulas import in_words
-from suspectra.techniques.mutant_results import MutantResult, mutant_results, mutants_in_words
+from suspectra.techniques.mutant_results import mutant_results, mutants_in_words
 from suspectra.techniques.repairs import MUTANT, Repair, repairs
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import headline, own_report, score_difference
@@ -78,20 +77,7 @@ class InvestigationReport(RankedReport):
         list of str
             Sentences, about the repair that says most first.
         """
-        ordered = sorted(self.repairs.get(element, ()), key=_weight, reverse=True)
-        counts = self.spectrum.counts
-        sentences: list[str] = []
-        for repair in ordered:
-            if repair.kind == MUTANT:
-                sentences += mutants_in_words(self.mutants.get(element, ()), int(counts.ep[element]))
-            else:
-                sentences += findings_in_words(repair.found, counts.failed)
-        return sentences
-
-    @cached_property
-    def mutants(self) -> dict[int, tuple[MutantResult, ...]]:
-        """By element, what mutants do there."""
-        return mutant_results((one for repair in chain(*self.repairs.values()) for one in repair.made), self.spectrum)
+        return repairs_in_words(self.repairs.get(element, ()), element, self.spectrum)
 
     @property
     def tie_of_level(self) -> Ints:
@@ -244,3 +230,35 @@ def _rank(best: int, worst: int) -> str:
 def _no_experiments() -> Problem:
     cause = "there are no experiments with these sources, so this is the ranking by all evidence"
     return Problem("", "", cause, "run `suspectra investigate`")
+
+
+def repairs_in_words(found: Iterable[Repair], element: int, spectrum: Spectrum) -> list[str]:
+    """Say what repairs failing tests at a statement.
+
+    Parameters
+    ----------
+    found : iterable of Repair
+        All at the statement, at most one of each kind.
+    element : int
+        Its column in the spectrum.
+    spectrum : Spectrum
+        The tests, and which statements they execute.
+
+    Returns
+    -------
+    list of str
+        Sentences, about the repair that says most first.
+
+    Examples
+    --------
+    >>> repairs_in_words([], 0, Spectrum.from_matrix([[1, 1]], failed=[True]))
+    []
+    """
+    sentences: list[str] = []
+    for repair in sorted(found, key=_weight, reverse=True):
+        if repair.kind == MUTANT:
+            results = mutant_results(repair.made, spectrum).get(element, ())
+            sentences += mutants_in_words(results, int(spectrum.counts.ep[element]))
+        else:
+            sentences += findings_in_words(repair.found, spectrum.counts.failed)
+    return sentences

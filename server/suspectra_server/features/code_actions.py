@@ -6,6 +6,7 @@ from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated, tests_at
+from suspectra_server.features.fixes import fix_actions
 from suspectra_server.features.wording import rank_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
@@ -50,7 +51,10 @@ def register(session: Session) -> None:
             *([("Test this suspect", "testSuspect", [uri, mark.first])] if can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
-        return _actions(session, params, wanted)
+        offered = _actions(session, params, wanted)
+        if session.can("text_document.code_action.code_action_literal_support"):
+            offered[:0] = fix_actions(session, folder, [mark.suspect.element for mark in marks])
+        return offered
 
 
 def _actions(

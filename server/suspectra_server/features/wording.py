@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from suspectra.report import SubgraphReport, Suspect
+from suspectra_server.features.fixes import diffs_at
 from suspectra_server.messages import Figures
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.ranking import Ranking
@@ -82,8 +85,9 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect has its rank, in Markdown."""
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
-    sentences = "\n\n".join(markdown(sentence) for sentence in sentences_about(ranking, suspect))
+    sentences = "\n\n".join(_with_code(sentence) for sentence in sentences_about(ranking, suspect))
     parts = [f"**{markdown(explanation.headline)}**", markdown(_of_group(ranking)), sentences]
+    parts += [f"```diff\n{diff}\n```" for diff in diffs_at(snapshot, suspect.element) if "```" not in diff]
     if explanation.formula:
         info = ranking.technique.info
         parts.append(f"{markdown(info.title)}: {code(explanation.formula)}\n\n{code(explanation.substituted)}")
@@ -94,6 +98,12 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _with_code(sentence: str) -> str:
+    """A sentence as Markdown, in which what is in backticks is code."""
+    parts = re.split(r"(`[^`]+`)", sentence)
+    return "".join(code(part[1:-1]) if number % 2 else markdown(part) for number, part in enumerate(parts))
+
+
 def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect has its rank, for clients that show no Markdown."""
     ranking = snapshot.ranking
@@ -102,6 +112,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
         explanation.headline,
         _of_group(ranking),
         *sentences_about(ranking, suspect),
+        *diffs_at(snapshot, suspect.element),
         explanation.formula,
         explanation.substituted,
     ]

@@ -18,11 +18,13 @@ from suspectra.measured_file import MeasuredFile
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
-from suspectra.techniques.findings import findings_in_words
+from suspectra.techniques.investigation import repairs_in_words
+from suspectra.techniques.mutant_results import mutant_results
 from suspectra.techniques.repairs import repairs
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
+from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
 from suspectra_server.text import MAX_TEXT, plain
 
@@ -173,14 +175,21 @@ class Ranking:
             return {}
         spectrum = self.report.spectrum
         return {
-            element: tuple(
-                plain(sentence, MAX_TEXT)
-                for sentence in findings_in_words(
-                    (one for repair in found for one in repair.found), spectrum.counts.failed
-                )
-            )
+            element: tuple(plain(sentence, MAX_TEXT) for sentence in repairs_in_words(found, element, spectrum))
             for element, found in repairs(self.evidence.experiments, spectrum).items()
         }
+
+    @cached_property
+    def fixes(self) -> Mapping[int, tuple[Fix, ...]]:
+        """Mutants that repair all failing tests and break no passing one, by element."""
+        if self.report is None or self.evidence is None or not self.evidence.experiments:
+            return {}
+        spectrum = self.report.spectrum
+        found = {
+            element: tuple(fix for result in results if (fix := Fix.for_result(result, element, spectrum)))
+            for element, results in mutant_results(self.evidence.experiments, spectrum).items()
+        }
+        return {element: several for element, several in found.items() if several}
 
     def found_first(self) -> tuple[int, tuple[Location, str]] | None:
         """How many statements have findings; the location and the finding of the first of these in the ranking."""

@@ -1,0 +1,43 @@
+"""Fixes: small changes of the text after which all failing tests pass, and no passing test fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suspectra.location import Location
+from suspectra.mutation.edit import Edit
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.mutant_results import MutantResult
+from suspectra_server.text import MAX_TEXT, plain
+
+ENOUGH = 50
+"""Passing tests with which a mutant must have been tried, if so many execute the statement."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change of the text as it was run. It may only look like a repair, so it is never applied by itself.
+
+    Parameters
+    ----------
+    location : Location
+        The lines that it changes.
+    edit : Edit
+    title : str
+        What it does, as a sentence.
+    """
+
+    location: Location
+    edit: Edit
+    title: str
+
+    @classmethod
+    def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:
+        """The fix that a mutant is; None unless it repairs all failing tests and breaks nothing."""
+        executing = int(spectrum.counts.ep[element])
+        repairs = result.repaired == spectrum.counts.failed and not result.experiment.guard
+        if not repairs or result.broken or result.tried < min(executing, ENOUGH):
+            return None
+        made = result.experiment
+        edit = Edit(made.line, made.column, made.end_line, made.end_column, made.replacement)
+        return cls(Location(made.file, made.line, made.end_line), edit, plain(result.in_words(executing), MAX_TEXT))
