@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -127,17 +127,15 @@ def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Faili
     """The tests to investigate, by name: what was named, else all."""
     from suspectra.experiments.repeated_tests import FailingTest
 
-    modules = {
-        test.name: test.location.file if test.location else test.name.partition("::")[0] for test in evidence.tests
-    }
-    failing = [test.name for test in evidence.tests if test.verdict.failing]
+    known = {test.name for test in evidence.tests}
+    failing = {test.name: FailingTest.from_result(test) for test in evidence.tests if test.verdict.failing}
     if not failing:
         raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
-    names = _named(wanted, failing, modules) if wanted else failing
-    return {name: FailingTest(name, modules[name]) for name in names}
+    names = _named(wanted, list(failing), known) if wanted else failing
+    return {name: failing[name] for name in names}
 
 
-def _named(wanted: Sequence[str], failing: Sequence[str], known: dict[str, str]) -> list[str]:
+def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for text in wanted:
         fitting = [name for name in failing if name == text or fnmatchcase(name, text)]

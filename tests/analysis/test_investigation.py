@@ -6,9 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
+from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS
+from suspectra.location import Location
 from suspectra.program import Program
 from suspectra.spectrum import Elements, Function, Spectrum
 from suspectra.suspicion import called_by, top_suspects
@@ -170,3 +173,18 @@ def test_the_first_suspects_in_three_files_and_what_they_call():
     assert line[top[file[top] == 1]].tolist() == list(range(1, 17)), "five of rank 1, and those of rank 6 to 20"
     program = Program((SimpleNamespace(path="a.py", digest=None),), source_of=lambda path: CALLER)
     assert called_by(top, report, program).tolist() == [1, 2], "helper, whose own rank is behind 20"
+
+
+@pytest.mark.parametrize(
+    ("name", "location", "file"),
+    [
+        ("test_b.py::TestB::test_sum", "base.py", "test_b.py"),  # inherited
+        ("test_b.py::test_sum", "test_b.py", "test_b.py"),
+        ("test_b.py::test_sum", "inner/test_b.py", "inner/test_b.py"),  # pytest ran in a folder of the workspace
+        ("test_b.py::test_sum", None, "test_b.py"),
+        ("test_b.TestB.test_sum", "test_b.py", "test_b.py"),  # recorded by unittest
+    ],
+)
+def test_a_test_is_run_in_the_module_that_has_it_not_where_it_is_defined(name, location, file):
+    result = TestResult(name, Verdict.FAILED, location and Location(location, 4, 6))
+    assert FailingTest.from_result(result) == (name, file)

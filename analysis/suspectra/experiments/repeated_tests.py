@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 
@@ -29,10 +30,36 @@ class FailingTest(NamedTuple):
         Its node id.
     file : str
         Its module, relative to the workspace.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.location import Location
+    >>> inherited = TestResult("test_b.py::TestB::test_sum", Verdict.FAILED, Location("base.py", 4, 6))
+    >>> FailingTest.from_result(inherited).file
+    'test_b.py'
     """
 
     name: str
     file: str
+
+    @classmethod
+    def from_result(cls, test: TestResult) -> FailingTest:
+        """Find the module of a recorded test.
+
+        Parameters
+        ----------
+        test : TestResult
+            It may be defined elsewhere, in a class from which others inherit it.
+
+        Returns
+        -------
+        FailingTest
+            With the file of its node id, or with that of its location if this is the same file below another folder.
+        """
+        file, of_pytest, _ = test.name.partition("::")
+        location = test.location.file if test.location else ""
+        return cls(test.name, location if location.endswith(f"/{file}") or not of_pytest else file)
 
 
 class RepeatedTests:

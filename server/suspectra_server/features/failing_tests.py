@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.session.folder import Folder
 
@@ -22,7 +21,7 @@ def failing_tests(folder: Folder, names: Iterable[str] | None = None) -> tuple[F
     """The failing tests of a folder that have these names; by default those of the current failure group."""
     ranking = folder.snapshot.ranking
     wanted = names if names is not None else ranking.group.tests if ranking.group else ranking.failing
-    return tuple(_with_file(ranking.failing[name]) for name in wanted if name in ranking.failing)
+    return tuple(FailingTest.from_result(ranking.failing[name]) for name in wanted if name in ranking.failing)
 
 
 def tests_in_text(folder: Folder, path: str) -> dict[int, list[str]]:
@@ -72,7 +71,3 @@ def _indent(text: str) -> int:
 def _function_of(name: str) -> str:
     """The name of a test's function, from its node id."""
     return name.partition("[")[0].rpartition("::")[2]
-
-
-def _with_file(test: TestResult) -> FailingTest:
-    return FailingTest(test.name, test.location.file if test.location else test.name.partition("::")[0])
