@@ -36,10 +36,19 @@ def repaired(experiment):
     return {"outcome": Outcome.PASSED} if experiment.detail == RIGHT else fails_otherwise(experiment)
 
 
+class AllTests(dict):
+    """All tests; the machines of some have started."""
+
+    started = frozenset({"t1", "t60"})
+
+    def runs(self, name):
+        return name in self.started
+
+
 @pytest.fixture
 def tests():
     failing = {"t1": Runs("t1", repaired, fails=True)}
-    return failing | {f"t{number}": Runs(f"t{number}", fails_otherwise) for number in range(2, 70)}
+    return AllTests(failing | {f"t{number}": Runs(f"t{number}", fails_otherwise) for number in range(2, 70)})
 
 
 def mutants(tests, verify, **more):
@@ -58,7 +67,7 @@ def test_passing_tests_run_only_with_mutants_that_repair_until_enough_break(test
     made = tried(tests, repairs)
     passing = [one for one in made if one.test != "t1"]
     assert {one.detail for one in passing} == {RIGHT}
-    assert [one.test for one in passing] == [f"t{number}" for number in range(2, 7)], "5 break"
+    assert [one.test for one in passing] == ["t60", "t2", "t3", "t4", "t5"], "5 break"
     assert len(tests["t1"].tried) == len(set(tests["t1"].tried)) > 10
 
     passing = [one for one in tried(tests, repairs, enough_broken=100) if one.test != "t1"]
@@ -72,9 +81,9 @@ def test_metallaxis_needs_what_changes_a_failure_too(tests):
 
 
 def test_what_is_known_is_not_run_again_and_what_is_missing_is(tests):
-    known = {one.key: one for one in tried(tests, repairs) if one.test in ("t1", "t2", "t3")}
+    known = {one.key: one for one in tried(tests, repairs) if one.test in ("t1", "t60", "t2")}
     made = tried(tests, repairs, known)
-    assert [one.test for one in made] == ["t4", "t5", "t6"]
+    assert [one.test for one in made] == ["t3", "t4", "t5"]
 
 
 def test_what_can_not_be_mutated_is_said(tests):

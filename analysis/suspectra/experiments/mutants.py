@@ -92,7 +92,37 @@ class Tests(Protocol):
     """Tests by name; not all of them have to be known beforehand."""
 
     def __getitem__(self, name: str) -> RepeatedTest:
-        """Look a test up; an EvidenceError says why no experiments can be made with it."""
+        """Look a test up.
+
+        Parameters
+        ----------
+        name : str
+            Its node id.
+
+        Returns
+        -------
+        RepeatedTest
+            The same one each time.
+
+        Raises
+        ------
+        EvidenceError
+            When no experiments can be made with it.
+        """
+
+    def runs(self, name: str) -> bool:
+        """Whether the machine of a test has started, so that running the test costs little.
+
+        Parameters
+        ----------
+        name : str
+            Its node id.
+
+        Returns
+        -------
+        bool
+            False for tests that are not known, too.
+        """
 
 
 def repairs(experiment: Experiment) -> bool:
@@ -279,7 +309,8 @@ class Mutants:
         Returns
         -------
         list of str
-            Those that execute the statement, the one first that shares most with a failing test; at most `MAX_PASSING`.
+            Those that execute the statement, at most `MAX_PASSING`: first those whose machine has started, and among
+            them those that execute most of what failing tests execute.
         """
         element = self.spectrum.elements.at(file, line)
         if element is None:
@@ -287,7 +318,8 @@ class Mutants:
         if self._nearest is None:
             self._nearest = _nearest_first(self.spectrum)
         executing = set(self.spectrum.tests_executing(element).tolist())
-        return [self.spectrum.tests[row] for row in self._nearest if row in executing][:MAX_PASSING]
+        names = [self.spectrum.tests[row] for row in self._nearest if row in executing]
+        return sorted(names, key=lambda name: not self.tests.runs(name))[:MAX_PASSING]
 
     def _mutated(self, file: str) -> tuple[ParsedSource, Sequence[Mutant]] | None:
         source = self.read(file)

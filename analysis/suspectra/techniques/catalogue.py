@@ -156,8 +156,9 @@ MUSE = TechniqueInfo(
     "MUSE",
     "experiment",
     "Moon, Kim, Kim & Yoo 2014",
-    "1 + the highest f2p(m) / F - p2f(m) / P of the mutants m of the statement that repair a failing test, if that is"
-    " above 0; f2p(m) failing tests pass and p2f(m) passing tests fail with m. Other statements: Ochiai",
+    "1 + the highest f2p(m) / F - p2f(m) / e(m) of the mutants m of the statement that repair a failing test, if that"
+    " is above 0; f2p(m) failing tests pass with m, and p2f(m) of the e(m) passing tests that are run with it fail."
+    " Other statements: Ochiai",
     EXPERIMENTS,
     "Strong if a small change would correct the fault: tests are run with mutants, one operator, constant, variable or"
     " statement changed at a time. Needs `suspectra investigate`.",

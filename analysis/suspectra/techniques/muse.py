@@ -37,10 +37,12 @@ class Muse(Technique):
     f2p(m) / (f2p + 1) - p2f(m) / (p2f + 1) by one more than the number of mutants; f2p and p2f are sums over all
     mutants. A mutant with which some test does not end is left out. A statement without mutants has the score 0.
 
-    The lazy form, which is the default, needs passing tests only for mutants that repair a failing one. A statement is
-    as good as its best mutant: f2p(m) / F - p2f(m) / P. Where that is above 0 the statement ranks before those where it
-    is not, and these are ranked by Ochiai, so that a statement that was not tried yet does not fall behind. Where all
-    mutants that repair are of a check that raises, the statement ranks behind the others that repair.
+    The lazy form, which is the default, needs passing tests only for mutants that repair a failing one. A statement
+    is as good as its best mutant: f2p(m) / F - p2f(m) / e(m), e(m) the passing tests that were run with it. The
+    share is of these and not of P, since a mutant that breaks every test that executes it shows nothing, however
+    few those are. Where the result is above 0 the statement ranks before those where it is not. These are ranked by
+    Ochiai, so that a statement that was not tried yet does not fall behind. Where all mutants that repair are of a
+    check that raises, the statement ranks behind the others that repair.
 
     Parameters
     ----------
@@ -102,8 +104,8 @@ class Muse(Technique):
 
 def _best(results: Sequence[MutantResult], spectrum: Spectrum) -> float:
     """What the best mutant of a statement repairs, less what it breaks; 0 where none repairs."""
-    failed, passed = spectrum.counts.failed, max(spectrum.counts.passed, 1)
-    return max((one.repaired / failed - one.broken / passed for one in results if one.repaired), default=0.0)
+    failed = spectrum.counts.failed
+    return max((one.repaired / failed - one.broken / max(one.tried, 1) for one in results if one.repaired), default=0.0)
 
 
 def _lazy(results: Mapping[int, Sequence[MutantResult]], ochiai: Floats, spectrum: Spectrum) -> Floats:
