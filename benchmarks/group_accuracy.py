@@ -4,7 +4,8 @@ One fault: every version with two failing tests or more; its tests should be one
 program with equal statements are put together. A test fails there if it fails in one of them, and executes what it does
 in the first of these; passing tests are those of the first version. Groups are compared with the faults by the adjusted
 Rand index over the tests that see one fault. Then every fault is looked up in the ranking of the group that holds most
-of its tests, and in the one ranking over all failing tests.
+of its tests, in the one ranking over all failing tests, and in those of single failing tests (at most eight of them).
+The groups are compared with those of other methods (`grouping_methods.py`).
 
     python benchmarks/group_accuracy.py CORPUS... --technique ochiai
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -22,6 +23,7 @@ from pathlib import Path
 from statistics import mean
 
 import numpy as np
+from grouping_methods import COVERAGE, TRACEBACKS, FailingTests, Raised, tracebacks
 
 from suspectra.errors import SuspectraError
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
@@ -33,6 +35,7 @@ from suspectra.techniques.technique import Technique
 
 MAX_SUBJECTS = {2: 12, 3: 6, 5: 3}  # of each program, by the number of faults
 MAX_FAILING = 200
+MAX_ALONE = 8  # tests of a fault that are ranked alone
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Composed:
         The faulty elements of each version.
     seen : dict of str to tuple of int
         The versions in which each failing test fails.
+    raised : dict of str to Raised
+        How the tests failed, where that is known.
     """
 
     name: str
@@ -58,9 +63,13 @@ class Composed:
     spectrum: Spectrum
     faults: list[list[int]]
     seen: dict[str, tuple[int, ...]]
+    raised: dict[str, Raised]
 
 
-def compose(subjects: Sequence[Subject]) -> Composed:
+Tracebacks = Mapping[str, dict[str, Raised]]  # of the failing tests, by the name of the subject
+
+
+def compose(subjects: Sequence[Subject], raised: Tracebacks) -> Composed:
     """Put versions with equal statements together."""
     base, spectra = subjects[0].spectrum, [subject.spectrum for subject in subjects]
     table: dict[tuple[str, int, int, int], int] = {}
@@ -81,7 +90,7 @@ def compose(subjects: Sequence[Subject]) -> Composed:
     edges = Edges(files, ends[0], ends[1], ends[2], base.edges.kind)
     failing = [{spectrum.tests[i] for i in np.flatnonzero(spectrum.failed)} for spectrum in spectra]
     names = list(dict.fromkeys([*base.tests, *sorted(set().union(*failing[1:]))]))
-    seen, rows, edge_rows, raised = {}, [], [], []
+    seen, rows, edge_rows, places = {}, [], [], []
     for name in names:
         versions = tuple(i for i, some in enumerate(failing) if name in some)
         if versions:
@@ -93,17 +102,19 @@ def compose(subjects: Sequence[Subject]) -> Composed:
         taken = columns[version][given[row]]
         rows.append(spectra[version].rows[row])
         where = spectra[version].raised
-        raised.append(-1 if where is None else int(where[row]))
+        places.append(-1 if where is None else int(where[row]))
         edge_rows.append(np.sort(place[taken[kept[taken]]]).astype(np.int32))
     failed = np.array([name in seen for name in names])
     spectrum = Spectrum(tuple(names), failed, base.elements, tuple(rows), base.candidates, edges, tuple(edge_rows))
     if base.raised is not None:
-        spectrum = replace(spectrum, raised=np.array(raised, np.int32))
+        spectrum = replace(spectrum, raised=np.array(places, np.int32))
     faults = [subject.faulty.tolist() for subject in subjects]
-    return Composed("+".join(subject.name for subject in subjects), subjects[0], spectrum, faults, seen)
+    known = [raised[subject.name] for subject in subjects]
+    how = {name: known[versions[0]][name] for name, versions in seen.items() if name in known[versions[0]]}
+    return Composed("+".join(subject.name for subject in subjects), subjects[0], spectrum, faults, seen, how)
 
 
-def compositions(subjects: Iterable[Subject], count: int, seed: int) -> Iterator[Composed]:
+def compositions(subjects: Iterable[Subject], raised: Tracebacks, count: int, seed: int) -> Iterator[Composed]:
     """Some of all ways to put so many versions together in which each fault has failing tests of its own."""
     alike: dict[object, list[Subject]] = defaultdict(list)
     for subject in subjects:
@@ -125,7 +136,7 @@ def compositions(subjects: Iterable[Subject], count: int, seed: int) -> Iterator
             different = len({tuple(one.faulty.tolist()) for one in chosen}) == count
             if different and all(any(times[name] == 1 for name in names) for names in own):
                 found += 1
-                yield compose(chosen)
+                yield compose(chosen, raised)
             if found == MAX_SUBJECTS[count]:
                 break
 
@@ -145,34 +156,55 @@ def rank_of(report: RankedReport, faulty: Sequence[int]) -> float:
     return min(report.suspect_of(element).rank_average for element in faulty)
 
 
-def figures(ranks: Sequence[float]) -> dict[str, float]:
-    """Top-1 and Top-5 in percent, and the mean reciprocal rank."""
-    top = {f"top{n}": round(100 * mean(rank <= n for rank in ranks), 1) for n in (1, 5)}
-    return {**top, "mrr": round(mean(1 / rank for rank in ranks), 3)}
+def figures(ranks: Sequence[Sequence[float]]) -> dict[str, float]:
+    """Top-1 and Top-5 in percent, and the mean reciprocal rank, from one or more ranks of each fault."""
+    top = {f"top{n}": round(100 * mean(mean(rank <= n for rank in own) for own in ranks), 1) for n in (1, 5)}
+    return {**top, "mrr": round(mean(mean(1 / rank for rank in own) for own in ranks), 3)}
 
 
-def several(subjects: Sequence[Subject], count: int, technique: Technique, seed: int) -> dict[str, object]:
+def alone(composed: Spectrum, subject: Subject, tests: Sequence[str], technique: Technique) -> list[float]:
+    """The ranks of a subject's fault in the rankings of some of its failing tests, each alone."""
+    step = -(-len(tests) // MAX_ALONE)
+    ranked = (technique.localize(some_failing(composed, [name]), subject.program) for name in tests[::step])
+    return [rank_of(report, subject.faulty.tolist()) for report in ranked]
+
+
+def other_groups(tests: FailingTests) -> dict[str, dict[str, object]]:
+    """For each other method the group of each test."""
+    methods = {**COVERAGE, **(TRACEBACKS if tests.raised else {})}
+    return {name: dict(zip(tests.names, method(tests), strict=True)) for name, method in methods.items()}
+
+
+def several(
+    subjects: Sequence[Subject], raised: Tracebacks, count: int, technique: Technique, seed: int
+) -> dict[str, object]:
     """The figures for so many faults at once."""
-    indices, right, ranks = [], [], defaultdict[str, list[float]](list)
-    for composed in compositions(subjects, count, seed):
+    indices, right, ranks = [], [], defaultdict[str, list[list[float]]](list)
+    others = defaultdict[str, list[float]](list)
+    for composed in compositions(subjects, raised, count, seed):
         report = technique.localize(composed.spectrum, composed.base.program)
         grouped = rank_groups(report, technique, composed.base.program)
         number = {test: one.group.number for one in grouped.groups for test in one.group.tests}
         single = {test: versions[0] for test, versions in composed.seen.items() if len(versions) == 1}
         indices.append(adjusted_rand(list(single.values()), [number[test] for test in single]))
         right.append(len(grouped.groups) == count)
+        for name, label in other_groups(FailingTests(composed.spectrum, composed.raised)).items():
+            others[name].append(adjusted_rand(list(single.values()), [label[test] for test in single]))
         for fault, faulty in enumerate(composed.faults):
             tests = [test for test, versions in composed.seen.items() if fault in versions]
-            ranks["one ranking"].append(rank_of(report, faulty))
-            ranks["groups"].append(rank_of(best_group(grouped, tests).report, faulty))
+            one = replace(composed.base, faulty=np.array(faulty))
+            ranks["one ranking"].append([rank_of(report, faulty)])
+            ranks["one per test"].append(alone(composed.spectrum, one, tests, technique))
+            ranks["groups"].append([rank_of(best_group(grouped, tests).report, faulty)])
             true = some_failing(composed.spectrum, tests)
-            ranks["true groups"].append(rank_of(technique.localize(true, composed.base.program), faulty))
+            ranks["true groups"].append([rank_of(technique.localize(true, composed.base.program), faulty)])
     if not indices:
         return {"subjects": 0}
     found: dict[str, object] = {
         "subjects": len(indices),
         "ari": round(mean(indices), 3),
         "right": round(100 * mean(right), 1),
+        "ari of others": {name: round(mean(some), 3) for name, some in others.items()},
     }
     return found | {name: figures(some) for name, some in ranks.items()}
 
@@ -183,9 +215,10 @@ def best_group(grouped: GroupedRanking, tests: Iterable[str]) -> RankedGroup:
     return max(grouped.groups, key=lambda one: (len(wanted.intersection(one.group.tests)), -one.group.number))
 
 
-def one_fault(subjects: Sequence[Subject], technique: Technique) -> dict[str, object]:
+def one_fault(subjects: Sequence[Subject], raised: Tracebacks, technique: Technique) -> dict[str, object]:
     """How many versions with one fault fall apart, and where the fault is then."""
-    split, ranks, alone = [], [], []
+    split, ranks = [], defaultdict[str, list[list[float]]](list)
+    others = Counter[str]()
     for subject in subjects:
         if subject.spectrum.counts.failed < 2:
             continue
@@ -194,15 +227,19 @@ def one_fault(subjects: Sequence[Subject], technique: Technique) -> dict[str, ob
         if len(grouped.groups) > 1:
             split.append(subject.name)
         names = [subject.spectrum.tests[i] for i in np.flatnonzero(subject.spectrum.failed)]
-        ranks.append(rank_of(best_group(grouped, names).report, subject.faulty.tolist()))
-        alone.append(rank_of(report, subject.faulty.tolist()))
+        ranks["one ranking"].append([rank_of(report, subject.faulty.tolist())])
+        ranks["one per test"].append(alone(subject.spectrum, subject, names, technique))
+        ranks["groups"].append([rank_of(best_group(grouped, names).report, subject.faulty.tolist())])
+        tests = FailingTests(subject.spectrum, raised[subject.name])
+        others.update({name: len(set(label.values())) > 1 for name, label in other_groups(tests).items()})
+    count = len(ranks["groups"])
     return {
-        "subjects": len(ranks),
+        "subjects": count,
         "split": len(split),
-        "split percent": round(100 * len(split) / len(ranks), 1),
+        "split percent": round(100 * len(split) / count, 1),
         "fell apart": split,
-        "one ranking": figures(alone),
-        "groups": figures(ranks),
+        "split percent of others": {name: round(100 * some / count, 1) for name, some in others.items()},
+        **{name: figures(some) for name, some in ranks.items()},
     }
 
 
@@ -216,19 +253,20 @@ def main() -> None:
     everything: dict[str, dict[str, object]] = {}
     for corpus in options.corpora:
         files, problems = read_index(corpus)
-        subjects = []
+        subjects, raised = [], {}
         for file in files:
             try:
                 subjects.append(read_subject(file))
+                raised[subjects[-1].name] = tracebacks(file.tracebacks)
             except SuspectraError as error:
                 problems.append(error.problem)
         for problem in problems:
             print(f"left out: {problem}")
         print(f"\n{corpus.name}, ranked by {technique.info.title}")
-        found = everything[corpus.name] = {"one fault": one_fault(subjects, technique)}
+        found = everything[corpus.name] = {"one fault": one_fault(subjects, raised, technique)}
         print(f"  one fault: {found['one fault']}")
         for count, name in ((2, "pairs"), (3, "triples"), (5, "fives")):
-            found[name] = several(subjects, count, technique, options.seed)
+            found[name] = several(subjects, raised, count, technique, options.seed)
             print(f"  {name}: {found[name]}", flush=True)
     print(json.dumps({"technique": technique.name, "seed": options.seed, "corpora": everything}))
 
