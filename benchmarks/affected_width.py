@@ -2,8 +2,8 @@
 
 tqdm's tests are recorded; then each of its functions is taken for changed, in turn. Compared are
 
-    function's file   a function that a late import called concerns whoever imports the file that the function stands in
-    imported module   it concerns whoever imports the module that was imported then
+    function's file   a function that a late import called concerns all that import the file that the function stands in
+    imported module   it concerns all that import the module that was imported then
 
     python benchmarks/affected_width.py
 """

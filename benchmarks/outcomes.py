@@ -85,8 +85,8 @@ def outcomes(report: Path) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     if report.exists():
         for case in ElementTree.parse(report).iter("testcase"):
-            told = sorted(f"{e.tag} {e.get('type', '')}" for e in case if e.tag in ("failure", "error", "skipped"))
-            found[case.get("classname", ""), steady(case.get("name", ""))].append(", ".join(told))
+            failures = sorted(f"{e.tag} {e.get('type', '')}" for e in case if e.tag in ("failure", "error", "skipped"))
+            found[case.get("classname", ""), steady(case.get("name", ""))].append(", ".join(failures))
     return found
 
 
@@ -171,7 +171,7 @@ def compared(folder: Path) -> dict[str, Any]:
     inside = set(inside_functions(folder, sources))
     branches = {(path, *arc) for path, source in sources.items() for arc in source.branches}
     places: Counter[tuple[str, str, tuple[Any, ...]]] = Counter()
-    told: Counter[tuple[str, str, tuple[Any, ...]]] = Counter()  # those of explanations
+    of_explanations: Counter[tuple[str, str, tuple[Any, ...]]] = Counter()
     agreed: Counter[str] = Counter()
     for name, (_, statements, arms) in ours.items():
         their = theirs.get(name) or others.get(steady(name)) or Executed(set(), set())
@@ -182,7 +182,7 @@ def compared(folder: Path) -> dict[str, Any]:
             agreed[kind] += len(a & b)
             missing = [(kind, "missing", place) for place in b - a]
             places.update(missing)
-            told.update(found for found in missing if found[2][:2] in explanations.get(name, ()))
+            of_explanations.update(found for found in missing if found[2][:2] in explanations.get(name, ()))
             places.update((kind, "extra", place) for place in a - b)
     counts: Counter[str] = Counter()
     causes: dict[str, Counter[str]] = defaultdict(Counter)
@@ -190,7 +190,7 @@ def compared(folder: Path) -> dict[str, Any]:
         counts[f"{kind} {which}"] += number
         late = which == "missing" and place[:2] in imported
         reasons = causes[f"{kind} {which}"]
-        if by_explanations := told[kind, which, place]:
+        if by_explanations := of_explanations[kind, which, place]:
             reasons[EXPLAINS] += by_explanations
         if number > by_explanations:
             reason = cause(folder / place[0], place[1])

@@ -64,7 +64,7 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     disk = Disk(project.folder)
 
     def marks(report: RankedReport) -> int:
-        """From a report to what the editor is told, file by file."""
+        """From a report to what is sent to the editor, file by file."""
         ranking = Ranking.from_report(localizer.technique, evidence, report, localizer.problems(), TOP)
         files = {suspect.location.file: ranking.files[suspect.location.file] for suspect in ranking.suspects}
         texts.take(files.values(), disk.read(files))
@@ -164,9 +164,9 @@ def measure(tests: int, lines: int, rounds: int, server: bool, seed: int) -> dic
                 os._exit(0)
         os.close(write)
         with os.fdopen(read) as stream:
-            told = stream.read()
+            text = stream.read()
         os.waitpid(child, 0)
-        figures |= json.loads(told)
+        figures |= json.loads(text)
         if server:
             figures |= through_server(project, min(rounds, 12))
     return {name: round(value, 4) for name, value in figures.items()}

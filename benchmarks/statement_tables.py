@@ -55,8 +55,8 @@ for path in sorted(Path(sys.argv[2]).rglob("*.py")):
     for line in sorted(found ^ theirs):
         which = "only the recorder" if line in found else "only coverage.py"
         differences.append([str(path), line, which, text[line - 1].strip()])
-told = {"coverage": coverage.__version__, "files": files, "statements": statements, "refused": refused}
-print(json.dumps({**told, "differences": differences}))
+summary = {"coverage": coverage.__version__, "files": files, "statements": statements, "refused": refused}
+print(json.dumps({**summary, "differences": differences}))
 """
 
 

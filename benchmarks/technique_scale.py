@@ -57,7 +57,7 @@ class Watched(Token):
         self._last = time.perf_counter(), time.thread_time()
 
     @property
-    def cancelled(self) -> bool:  # type: ignore[override]  # whoever reads the attribute is noticed
+    def cancelled(self) -> bool:  # type: ignore[override]  # so that each look at the attribute is noticed
         """Never, but somebody looks."""
         now = time.perf_counter(), time.thread_time()
         self.longest = max(self.longest, now[0] - self._last[0])
@@ -127,9 +127,9 @@ def in_child(folder: Path, row: str) -> dict[str, Any]:
             os._exit(0)
     os.close(write)
     with os.fdopen(read) as stream:
-        told = stream.read()
+        text = stream.read()
     os.waitpid(child, 0)
-    found: dict[str, Any] = json.loads(told) if told else {"failed": True}
+    found: dict[str, Any] = json.loads(text) if text else {"failed": True}
     return found
 
 

@@ -25,7 +25,7 @@ from suspectra.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
     parse_location,
-    say,
+    print_problem,
     warn,
     written,
 )
@@ -88,7 +88,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return status if isinstance(status, int) else 0
     except SuspectraError as error:
         _debug_traceback()
-        say("error", error.problem)
+        print_problem("error", error.problem)
         return NOTHING_TO_RANK if isinstance(error, NothingToRank) else BAD_INPUT
     except click.ClickException as error:
         error.show()

@@ -143,7 +143,7 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
     return inside(workspace, file) or file, int(line)
 
 
-def say(kind: str, problem: Problem) -> None:
+def print_problem(kind: str, problem: Problem) -> None:
     """Print a problem to stderr.
 
     Parameters
@@ -168,7 +168,7 @@ def warn(problems: Iterable[Problem]) -> None:
         Printed one by one, in this order.
     """
     for problem in problems:
-        say("warning", problem)
+        print_problem("warning", problem)
 
 
 @contextmanager

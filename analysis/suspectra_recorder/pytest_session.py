@@ -348,9 +348,9 @@ class _Session:
         """Note the stack of the first phase or subtest that ended with an exception, as that of the test."""
         if self.stack is None and report.failed and item.nodeid == self.current and call.excinfo is not None:
             error, traceback = call.excinfo.value, call.excinfo.tb
-            said = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
+            message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
             assertion = issubclass(type(error), pytest.fail.Exception)
-            self.stack = self.tracebacks.stack(error, traceback, assertion=assertion).saying(said)
+            self.stack = self.tracebacks.stack(error, traceback, assertion=assertion).saying(message)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:

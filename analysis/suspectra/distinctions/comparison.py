@@ -180,10 +180,10 @@ class Comparison:
             after = "" if alone else f", and {elements.location(self.rival).short} the next statement"
             return (f"{name} is the first suspect{after}.", *([] if alone else [self.reason]))
         other = elements.location(self.rival).short
-        said = f"{name} is at {ranks}; the first suspect is {other}."
+        ranks_of_both = f"{name} is at {ranks}; the first suspect is {other}."
         if self.standing is Standing.TIED:
-            said = f"{name}, at {ranks}, has the score of the first suspect, {other}."
-        return (said, self.reason, *self._witnessed(name, other))
+            ranks_of_both = f"{name}, at {ranks}, has the score of the first suspect, {other}."
+        return (ranks_of_both, self.reason, *self._witnessed(name, other))
 
     def _not_executed(self, name: str) -> tuple[str, ...]:
         if self.elsewhere:

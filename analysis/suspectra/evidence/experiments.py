@@ -123,18 +123,18 @@ class _Log:
     def take(self, line: bytes) -> None:
         """Read one line."""
         try:
-            said = json.loads(line) if line.strip() else None
+            entry = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError):
-            said = ()
-        if said is None:
+            entry = ()
+        if entry is None:
             return
-        if isinstance(said, dict) and isinstance(said.get("sources"), str) and isinstance(said.get("digests"), dict):
-            self._valid[said["sources"]] = self._holds(said["digests"])
+        if isinstance(entry, dict) and isinstance(entry.get("sources"), str) and isinstance(entry.get("digests"), dict):
+            self._valid[entry["sources"]] = self._holds(entry["digests"])
             return
-        experiment = _experiment(said)
+        experiment = _experiment(entry)
         if experiment is None:
             self._damaged += 1
-        elif self._valid.get(str(said.get("with")), False):
+        elif self._valid.get(str(entry.get("with")), False):
             self.found.pop(experiment.key, None)
             self.found[experiment.key] = experiment
             self._old.discard(experiment.key)
@@ -168,13 +168,13 @@ class _Log:
             yield Problem(LOG, "", cause, _AGAIN)
 
 
-def _experiment(said: Any) -> Experiment | None:
+def _experiment(entry: Any) -> Experiment | None:
     """An experiment out of a line; None where that holds none."""
-    if not isinstance(said, dict):
+    if not isinstance(entry, dict):
         return None
     values: dict[str, Any] = {}
     for field in fields(Experiment):
-        value = said.get(field.name)
+        value = entry.get(field.name)
         if not isinstance(value, _TYPES[str(field.type)]) or (field.type == "int" and isinstance(value, bool)):
             return None
         values[field.name] = value

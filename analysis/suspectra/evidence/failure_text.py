@@ -252,10 +252,10 @@ def _first_place(lines: Sequence[str]) -> tuple[NamedLine | None, bool, str]:
     for number, line in enumerate(lines):
         for part, assertion, pattern in _PLACES:
             if part in line and (match := pattern.match(line)):
-                said = match.groupdict()
+                named = match.groupdict()
                 after = " ".join(other.strip() for other in lines[number + 1 : number + 4]).strip()
-                place = NamedLine(said["file"], _number(said["line"]), said.get("function") or "")
-                return place, assertion, said.get("message") or after
+                place = NamedLine(named["file"], _number(named["line"]), named.get("function") or "")
+                return place, assertion, named.get("message") or after
     return None, False, ""
 
 

@@ -241,8 +241,8 @@ class _Builder:
     def end(self, tag: str) -> None:
         tag = tag.rpartition("}")[2]
         if self._text is not None and self._case is not None:
-            text, said = str(self._text), self._attributes
-            failure = python_failure(text, said.get("message", ""), said.get("type", ""))
+            text, attributes = str(self._text), self._attributes
+            failure = python_failure(text, attributes.get("message", ""), attributes.get("type", ""))
             self._case = replace(self._case, message=self._case.message or _first_line(text), failure=failure)
             self._text = None
         if tag == "testcase" and self._case is not None:

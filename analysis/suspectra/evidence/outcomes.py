@@ -96,7 +96,7 @@ def failure_texts(path: str | os.PathLike[str]) -> list[str]:
         root = parse_xml(Path(path).read_bytes(), path, "")
     except (OSError, EvidenceError):
         return []
-    return [said for tag in ("failure", "error") for found in root.iter(tag) for said in _texts(found)]
+    return [text for tag in ("failure", "error") for found in root.iter(tag) for text in _texts(found)]
 
 
 def read_failures(path: str | os.PathLike[str]) -> dict[str, Failure]:
@@ -123,9 +123,9 @@ def read_failures(path: str | os.PathLike[str]) -> dict[str, Failure]:
         return {}
     found = {}
     for name, case in _cases(root):
-        said = [said for tag in ("failure", "error") for one in case.iter(tag) for said in _texts(one)]
+        texts = [text for tag in ("failure", "error") for one in case.iter(tag) for text in _texts(one)]
         output = [text for tag in ("system-err", "system-out") for text in map(_text_of, case.iter(tag))]
-        if said and (failure := c_failure("\n".join([*said, *output]))) is not None:
+        if texts and (failure := c_failure("\n".join([*texts, *output]))) is not None:
             found[name] = failure
     return found
 

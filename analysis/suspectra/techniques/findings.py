@@ -118,13 +118,13 @@ def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
     for one in sorted(found, key=lambda one: (one.instance != EVERY, one.instance)):
         tests.setdefault(one.condition, set()).add(one.test)
         guard |= one.guard
-    said = sorted(tests.items(), key=lambda item: -len(item[1]))
+    by_frequency = sorted(tests.items(), key=lambda item: -len(item[1]))
     sentences = [
         f"{len(names)} of {failed} failing tests {'passes' if len(names) == 1 else 'pass'} {condition}."
-        for condition, names in said[:_MAX_LISTED]
+        for condition, names in by_frequency[:_MAX_LISTED]
     ]
-    if len(said) > _MAX_LISTED:
-        sentences.append(f"So it is after {many(len(said) - _MAX_LISTED, 'other alteration')} here.")
+    if len(by_frequency) > _MAX_LISTED:
+        sentences.append(f"So it is after {many(len(by_frequency) - _MAX_LISTED, 'other alteration')} here.")
     if guard:
         sentences.append(
             "This is where it is noticed: an exception is raised behind this decision, and not to raise it may hide the"

@@ -35,7 +35,7 @@ class Order:
     kinds : tuple of str
         The kinds of jobs that will be asked for; ``plain``, ``trace`` and ``switch`` always can be.
     scratch : str
-        A folder for what tests write to ``tmp_path``; whoever starts the machine removes it.
+        A folder for what tests write to ``tmp_path``; the process that starts the machine removes it.
     excluded : tuple of str
         The names of markers; tests that have one are never run.
     original : str
