@@ -281,3 +281,41 @@ def test_the_help_tells_of_every_verb(neovim, set_up, tmp_path):
     neovim.nvim.command(f"helptags {tmp_path}/doc")
     tags = {line.split("\t")[0] for line in (tmp_path / "doc" / "tags").read_text().splitlines()}
     assert {"suspectra", ":Suspectra", *(f":Suspectra-{verb}" for verb in verbs)} <= tags
+
+
+def test_failure_groups_are_chosen_merged_and_split(unrecorded, neovim, set_up, wait):
+    for file, right, wrong in (
+        ("src/ledger/statements.py", "    if first_month == 10:\n", "    if first_month == 7:\n"),
+        ("src/ledger/discounts.py", "if quantity < self.at_least", "if quantity <= self.at_least"),
+    ):
+        unrecorded.edit(file, right, wrong)
+    assert unrecorded.record().returncode == 1
+    neovim.start(unrecorded, TAX)
+    set_up()
+
+    # how Neovim 0.7 shows a question of the server
+    neovim.lua("vim.fn.inputlist = function(rows) _G.offered = rows; return wish end")
+
+    def offered(verb: str, wish: int) -> list[str]:
+        """What the list of a verb offers; one of it is chosen, or none."""
+        neovim.lua(f"wish = {wish}; offered, messages = nil, {{}}; vim.cmd('Suspectra {verb}')")
+        wait(lambda: neovim.lua("return offered ~= nil or #messages > 0"), f"the list of {verb}")
+        return neovim.lua("return offered or {}")
+
+    def groups() -> list[str]:
+        return offered("group", 0)
+
+    def sizes() -> list[int]:
+        return [int(re.search(r"(\d+) tests?:", one)[1]) for one in groups()]
+
+    wait(lambda: neovim.marked(unrecorded), "marks")
+    wait(lambda: sizes() == [3, 3, 1], "three groups")
+    assert [one.endswith(" (current)") for one in groups()] == [True, False, False]
+    offered("group", 3)
+    wait(lambda: groups()[2].endswith(" (current)"), "the third group")
+    offered("merge", 1)
+    wait(lambda: sizes() == [4, 3], "two groups")
+    offered("split", 1)
+    wait(lambda: len(groups()) == 3, "a test alone")
+    neovim.lua("vim.cmd('Suspectra ungroup')")
+    wait(lambda: sizes() == [3, 3, 1], "the groups as they were")
