@@ -127,12 +127,12 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
     title = bench.choices()[1].split(",")[0].split()[0]
     bench.press("ArrowDown")
     bench.see(".codelens-decoration a", title)
-    assert not message(bench).startswith("evidence")
+    assert not message(bench).startswith("All evidence")
     document(bench, "vscode-techniques.png")
     bench.fill("tarantula")
     wait(lambda: message(bench).startswith("tarantula"), "the order is previewed")
     bench.press("Escape")
-    wait(lambda: message(bench).startswith("evidence"), "Escape brings the order back")
+    wait(lambda: message(bench).startswith("All evidence"), "Escape brings the order back")
     assert not (ledger.folder / ".vscode").exists()
 
     bench.command("Suspectra: Select Technique")
