@@ -130,7 +130,7 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
     assert not message(bench).startswith("All evidence")
     document(bench, "vscode-techniques.png")
     bench.fill("tarantula")
-    wait(lambda: message(bench).startswith("tarantula"), "the order is previewed")
+    wait(lambda: message(bench).startswith("Tarantula"), "the order is previewed")
     bench.press("Escape")
     wait(lambda: message(bench).startswith("All evidence"), "Escape brings the order back")
     assert not (ledger.folder / ".vscode").exists()
@@ -143,7 +143,7 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
     row.locator(".action-label[aria-label^='Keep it']").click()
     settings = ledger.folder / ".vscode" / "settings.json"
     wait(lambda: settings.exists() and "dstar" in settings.read_text(), "the technique is kept")
-    wait(lambda: message(bench).startswith("dstar"), "the technique is used")
+    wait(lambda: message(bench).startswith("DStar"), "the technique is used")
 
 
 @pytest.mark.long
