@@ -116,7 +116,8 @@ class Trace:
             for number, (kind, line, column, end_line, _, guard) in enumerate(sites):
                 places.append(Place(path, number, kind, line, column, end_line, guard))
         raw = np.array(answer.get("decisions", ()), np.int64)
-        return cls(answer_of(answer), tuple(places), 2 * moved[raw // 2] + raw % 2, answer.get("sources", {}))
+        rest = {name: value for name, value in answer.items() if name not in ("decisions", "sites")}  # they are large
+        return cls(answer_of(rest), tuple(places), 2 * moved[raw // 2] + raw % 2, answer.get("sources", {}))
 
     def difference(self, other: Trace) -> str:
         """The first decision in which another run differs, in words; empty where there is none.
