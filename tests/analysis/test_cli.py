@@ -149,16 +149,31 @@ def test_table(suspectra):
     status, out, err = suspectra("rank", "--technique", "ochiai", "--top", "4")
     assert status == 0
     assert out == (
-        "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
-        " 1–2  0.8165  src/cart.py:15  discount   8   0   4   5  if percent > 50:\n"
-        " 1–2  0.8165  src/cart.py:19  discount   8   0   4   5  return amount * (100 - percent) / 10  # wrong: 100\n"
-        "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
-        " 3–5  0.3873  src/cart.py:8   total      3   2   9   3  amount = 0\n"
-        " 3–5  0.3873  src/cart.py:9   total      3   2   9   3  for price, count in items:\n"
-        "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
-        "      and 1 more of the same rank\n"
+        "✗ 9 tests: AssertionError at cart.py:15\n"
+        "All 8 execute cart.py:15, and no passing test does. 1 more, which executes nothing that may be a suspect, is "
+        "counted here because the group is the largest: tests/test_cart.py::test_setup.\n"
         "\n"
-        "4 of 22 statements, by Ochiai, from 12 failed and 5 passed tests (.coverage)\n"
+        "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
+        " 1–2  0.9428  src/cart.py:15  discount   8   0   1   5  if percent > 50:\n"
+        " 1–2  0.9428  src/cart.py:19  discount   8   0   1   5  return amount * (100 - percent) / 10  # wrong: 100\n"
+        "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
+        "3–12  0.0000  src/cart.py:8   total      0   2   9   3  amount = 0\n"
+        "3–12  0.0000  src/cart.py:9   total      0   2   9   3  for price, count in items:\n"
+        "      executed by no failing test\n"
+        "      and 8 more of the same rank\n"
+        "\n"
+        "✗ 3 tests: AssertionError at cart.py:8\n"
+        "All 3 execute cart.py:8, with 2 passing tests.\n"
+        "\n"
+        "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
+        " 1–3  0.7746  src/cart.py:8   total      3   2   0   3  amount = 0\n"
+        " 1–3  0.7746  src/cart.py:9   total      3   2   0   3  for price, count in items:\n"
+        " 1–3  0.7746  src/cart.py:11  total      3   2   0   3  return amount\n"
+        "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
+        "   4  0.4082  src/cart.py:10  total      1   1   2   4  amount += price * count\n"
+        "      executed by 1 failing test: test_cart.py::Sums::test_parts\n"
+        "\n"
+        "4 of 22 statements for each of 2 failure groups, by Ochiai, from 12 failed and 5 passed tests (.coverage)\n"
     )
     assert err == ""
 
@@ -169,8 +184,8 @@ def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspe
     (shop / "results.xml").write_text(re.sub(r"(<(failure|error)\b[^>]*>).*?(</\2>)", r"\1\3", report, flags=re.DOTALL))
     out = suspectra("rank", "--top", "4")[1]
     rows = out.split("\n")
-    assert rows[1].startswith("   1  0.9068  src/cart.py:19")
-    assert rows[2] == "      Ahead of equal scores: it returns."
+    assert rows[4].startswith("   1  1.0000  src/cart.py:19")
+    assert rows[5] == "      Ahead of equal scores: it returns."
     assert "by All evidence without tracebacks, from 12 failed and 5 passed tests" in out
     ranking = strict_json(suspectra("rank", "--format", "json")[1])
     assert ranking["without"] == ["tracebacks"]
@@ -234,9 +249,10 @@ def test_explain(suspectra):
     assert status == 0
     assert out.startswith("src/cart.py:16-18 in discount\n    raise ValueError(\n\n")
     status, out, _ = suspectra("explain", str(Path("src/cart.py").absolute()) + ":19")
-    assert "    K = 0.8136 / 2 + 8 / (8 + 0) / 2 = 0.9068, S = 0.9068\n" in out
+    assert out.startswith("In the ranking of ✗ 9 tests: AssertionError at cart.py:19\n")
+    assert "    K = 1 / 2 + 8 / (8 + 0) / 2 = 1, S = 1\n" in out
     assert (
-        "ef / sqrt(F * (ef + ep))\n    8 / sqrt(12 * (8 + 0)) = 0.816497\n"
+        "ef / sqrt(F * (ef + ep))\n    8 / sqrt(9 * (8 + 0)) = 0.942809\n"
         in suspectra("explain", "src/cart.py:19", "--technique", "ochiai")[1]
     )
     assert "    tests/test_cart.py::test_discount[10]\n" in out
