@@ -105,6 +105,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     root = os.path.realpath(chosen["workspace"])
     failing = _failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
+    _require_unchanged(evidence, suspicion.files, chosen["workspace"])
     progress = InvestigationProgress(sys.stderr)
     investigation = Investigation(
         Path(root),
@@ -121,6 +122,17 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     made, interrupted = _made(investigation, progress)
     status = _write(evidence, investigation, made, chosen, time.monotonic() - began)
     return INTERRUPTED if interrupted else status
+
+
+def _require_unchanged(evidence: Evidence, executed: Collection[str], workspace: Path) -> None:
+    """Refuse sources that were edited since the tests were recorded: results would be shown at other lines."""
+    from suspectra.evidence.sources import Sources
+
+    sources = Sources(workspace)
+    for file in evidence.files:
+        if file.path in executed and (problem := sources.change(file.path, file.digest)) is not None:
+            cause = "it was changed after the tests ran, so experiments would not fit the recording"
+            raise EvidenceError(Problem(problem.file, "", cause, "record the tests again"))
 
 
 def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:

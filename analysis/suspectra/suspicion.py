@@ -113,6 +113,16 @@ class Suspicion:
         """
         return self._groups[group].base.spectrum
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that failing tests execute."""
+        found: set[str] = set()
+        for group in self._groups:
+            spectrum = group.base.spectrum
+            executed = np.unique(spectrum.elements.file[spectrum.counts.ef > 0]).tolist()
+            found.update(spectrum.elements.files[file] for file in executed)
+        return frozenset(found)
+
     def read(self, file: str) -> bytes | None:
         """The source of a file.
 

@@ -27,9 +27,21 @@ def test_experiments_are_void_once_a_source_changes(tmp_path):
     source.write_bytes(b"total = 1")
     found, problems = read_experiments(tmp_path)
     assert not found
-    assert "2 experiments were made before a source changed" in problems[0].cause
+    assert "2 experiments were made with other sources" in problems[0].cause
     source.write_bytes(b"total = 0")
     assert len(read_experiments(tmp_path)[0]) == 2
+
+
+def test_experiments_with_other_sources_than_were_recorded_do_not_count(tmp_path):
+    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    (tmp_path / "cart.py").write_bytes(b"total = 0")
+    now = sha256(b"total = 0").hexdigest()
+    with ExperimentLog(tmp_path) as log:
+        log.add(made, {"cart.py": now})
+    assert read_experiments(tmp_path, {"cart.py": now, "tax.py": "0"})[0] == (made,)
+    found, problems = read_experiments(tmp_path, {"cart.py": sha256(b"total = 1").hexdigest()})
+    assert not found
+    assert "1 experiment was made with other sources" in problems[0].cause
 
 
 def test_a_log_that_was_cut_off_keeps_what_was_whole(tmp_path):

@@ -433,6 +433,17 @@ def test_a_test_that_does_not_fail_is_refused(mid, capsys, name, cause):
     assert cause in capsys.readouterr().err
 
 
+def test_sources_that_changed_since_the_recording_are_refused(mid, capsys):
+    source = mid / "mid.py"
+    text = source.read_text()
+    source.write_text("# a line more\n" + text)
+    try:
+        assert run(["investigate", "--workspace", str(mid), "--", *PYTEST]) == 2
+    finally:
+        source.write_text(text)
+    assert "mid.py: it was changed after the tests ran, so experiments would not fit" in capsys.readouterr().err
+
+
 def test_muse_finds_the_wrong_bound_and_says_what_corrects_it(tmp_path, capsys):
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "test_shop.py").write_text(TEST_SHOP)

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from suspectra.errors import Problem
@@ -35,13 +36,17 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def read_experiments(workspace: Path) -> tuple[tuple[Experiment, ...], tuple[Problem, ...]]:
+def read_experiments(
+    workspace: Path, recorded: Mapping[str, str | None] = MappingProxyType({})
+) -> tuple[tuple[Experiment, ...], tuple[Problem, ...]]:
     """The experiments with the sources of a workspace as they are now.
 
     Parameters
     ----------
     workspace : Path
         The folder.
+    recorded : mapping of str to str, optional
+        The digests of sources when the tests were recorded, by path: with others, lines are not comparable.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def read_experiments(workspace: Path) -> tuple[tuple[Experiment, ...], tuple[Pro
     data, problem = _read(boundary)
     if problem is not None:
         return (), (problem,)
-    log = _Log(boundary)
+    log = _Log(boundary, recorded)
     for line in data.splitlines():
         log.take(line)
     return tuple(log.found.values()), tuple(log.problems())
@@ -87,7 +92,7 @@ def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
     >>> with_experiments(evidence, folder).experiments
     ()
     """
-    experiments, problems = read_experiments(workspace)
+    experiments, problems = read_experiments(workspace, {file.path: file.digest for file in evidence.files})
     return replace(evidence, experiments=experiments, problems=(*evidence.problems, *problems))
 
 
@@ -112,7 +117,8 @@ def _read(boundary: Boundary) -> tuple[bytes, Problem | None]:
 class _Log:
     """What has been read of a log."""
 
-    def __init__(self, boundary: Boundary):
+    def __init__(self, boundary: Boundary, recorded: Mapping[str, str | None]):
+        self._recorded = recorded
         self.found: dict[tuple[object, ...], Experiment] = {}
         self._boundary = boundary
         self._current: dict[str, str] = {}  # digests of sources as they are
@@ -142,8 +148,11 @@ class _Log:
             self._old.add(experiment.key)
 
     def _holds(self, digests: Mapping[str, object]) -> bool:
-        """Whether all sources are what they were."""
-        return bool(digests) and all(self._digest(path) == digest for path, digest in digests.items())
+        """Whether all sources are what they were, and what they were when the tests were recorded."""
+        return bool(digests) and all(
+            self._digest(path) == digest and (self._recorded.get(path) or digest) == digest
+            for path, digest in digests.items()
+        )
 
     def _digest(self, path: str) -> str:
         if path not in self._current:
@@ -164,7 +173,7 @@ class _Log:
         if self._old:
             left_out = "it is left out" if len(self._old) == 1 else "they are left out"
             made = "was" if len(self._old) == 1 else "were"
-            cause = f"{many(len(self._old), 'experiment')} {made} made before a source changed, so {left_out}"
+            cause = f"{many(len(self._old), 'experiment')} {made} made with other sources, so {left_out}"
             yield Problem(LOG, "", cause, _AGAIN)
 
 

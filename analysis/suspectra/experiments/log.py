@@ -46,7 +46,7 @@ class ExperimentLog:
     True
     >>> _ = (folder / "cart.py").write_bytes(b"total = 1")
     >>> read_experiments(folder)[1][0].cause
-    '1 experiment was made before a source changed, so it is left out'
+    '1 experiment was made with other sources, so it is left out'
     """
 
     def __init__(self, workspace: Path):
