@@ -18,7 +18,7 @@ from suspectra.localizer import Localizer
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow
-from suspectra.techniques import make_technique, technique_infos, technique_names
+from suspectra.techniques import formulas, make_technique, technique_names
 from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
 from suspectra.techniques.reuse import Reuse
@@ -32,7 +32,7 @@ from suspectra_server.state.documents import Disk, Texts, Units
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 
-FORMULAS = [info.name for info in technique_infos() if not info.wants_edges]
+FORMULAS = list(formulas.FORMULAS)
 COSTLY = [name for name in technique_names() if name not in FORMULAS]
 
 PIECES = (

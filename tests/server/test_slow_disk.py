@@ -79,6 +79,9 @@ def everything(folder, uri, line):
         "resetGroups": [],
         "whyNot": [uri, line],
         "tellApart": [uri, line],
+        "investigate": [folder],
+        "cancelInvestigation": [],
+        "testSuspect": [uri, line],
         "localize": [],
         "runTests": [],
         "cancelTests": [],
@@ -104,11 +107,16 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     client = server(0, SHORT, options={"learnJumps": True, "order": "steps", "inlayHints": True})
     path = shop / "shop/vouchers.py"
     uri, line = client.open(path), find_line(path, FAULT)
-    client.edit(uri, (0, 0), (0, 0), "# new\n")
-    wanted = list(everything(shop.as_uri(), uri, line + 1))
+    refused_once_edited = {f"suspectra.server.{name}" for name in ("investigate", "testSuspect")}
+    wanted = list(everything(shop.as_uri(), uri, line))
     assert {params["command"] for method, params in wanted if "command" in params} == {c.id for c in COMMANDS}
     for method, params in wanted:
-        client.request(method, params)
+        if params.get("command") in refused_once_edited:
+            assert client.request(method, params) is False  # nobody answers the question whether tests may be run
+    client.edit(uri, (0, 0), (0, 0), "# new\n")
+    for method, params in everything(shop.as_uri(), uri, line + 1):
+        if params.get("command") not in refused_once_edited:
+            client.request(method, params)
     client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": 2}]})
