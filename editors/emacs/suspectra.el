@@ -25,7 +25,8 @@
                       `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))))
 
 (defun suspectra--ask (name &rest arguments)
-  "Run the command NAME with ARGUMENTS, and go on: the server may ask the user before it answers."
+  "Run the command NAME with ARGUMENTS, and go on.
+The server may ask the user before it answers."
   (jsonrpc-async-request (or (eglot-current-server) (user-error "No language server runs here"))
                          :workspace/executeCommand
                          `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))
@@ -82,7 +83,8 @@
     (message "No tests are running")))
 
 (defun suspectra-investigate ()
-  "Find out what would make failing tests pass, by running them with one thing altered.
+  "Find out what would make failing tests pass.
+They are run again with one thing altered in each run.
 These are the test at point, or else those of the current failure group."
   (interactive)
   (suspectra--ask "investigate" nil nil (suspectra--cursor)))

@@ -593,6 +593,7 @@ def workbench(
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home),
         "XDG_DATA_HOME": str(home),
+        "XDG_STATE_HOME": str(home),
         "EXTENSIONS_GALLERY": "{}",  # no marketplace
     }
     started = []

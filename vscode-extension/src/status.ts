@@ -84,7 +84,7 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
       : []),
     ...('investigation' in condition && condition.investigation
       ? [action('stop-circle', t('Cancel Altered Runs'), 'suspectra.cancelInvestigation')]
-      : suspects && trusted
+      : suspects && trusted && condition.state !== 'stale' // tests must be run again first
         ? [action('lightbulb-sparkle', t('Find Out What Would Make It Pass'), 'suspectra.investigate')]
         : []),
     trusted
