@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from suspectra.arrays import Floats
 from suspectra.errors import Problem
 from suspectra.experiment import EVERY, Experiment
+from suspectra.program import Program
 from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum
+from suspectra.techniques.formulas import require_failure
+from suspectra.techniques.technique import Technique
 
 _MAX_LISTED = 3  # alterations of a statement that are listed
 
@@ -67,6 +71,55 @@ def findings_of(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> di
             if element is not None and spectrum.candidates[element]:
                 found.setdefault(element, []).append(one)
     return {element: tuple(several) for element, several in found.items()}
+
+
+def rank_findings(
+    technique: Technique,
+    kind: str,
+    spectrum: Spectrum,
+    program: Program | None,
+    score: Callable[[Mapping[int, tuple[Experiment, ...]]], Floats],
+) -> FindingsReport:
+    """Rank by the experiments of one kind.
+
+    Parameters
+    ----------
+    technique : Technique
+        The one whose report it is.
+    kind : str
+        The kind of experiments that count.
+    spectrum : Spectrum
+        The tests and statements.
+    program : Program or None
+        Has the experiments.
+    score : callable
+        Given the findings by element, returns the scores: float64, shape (elements,).
+
+    Returns
+    -------
+    FindingsReport
+        With a note if there are no such experiments.
+
+    Raises
+    ------
+    NothingToRank
+        When no test fails.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
+    >>> switching, executed = make_technique("switching"), spectrum.counts.ef.astype(float)
+    >>> report = rank_findings(switching, "switch", spectrum, None, lambda found: executed)
+    >>> report.findings, report.notes[0].cure
+    ({}, 'run `suspectra investigate`')
+    """
+    require_failure(spectrum)
+    made = program.experiments if program is not None else ()
+    findings = findings_of(made, kind, spectrum)
+    ranked = RankedReport.from_scores(technique, spectrum, score(findings))
+    notes = () if any(one.kind == kind for one in made) else (no_experiments(),)
+    return FindingsReport(technique, spectrum, ranked.level, ranked.level_score, notes, findings=findings)
 
 
 def tests_repaired(found: Iterable[Experiment]) -> int:

@@ -11,14 +11,8 @@ from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import SWITCHING as INFO
-from suspectra.techniques.findings import (
-    FindingsReport,
-    findings_in_words,
-    findings_of,
-    no_experiments,
-    tests_repaired,
-)
-from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.findings import FindingsReport, findings_in_words, rank_findings, tests_repaired
+from suspectra.techniques.formulas import in_words, make_formula
 from suspectra.techniques.technique import Technique, headline, own_report
 
 _OCHIAI = make_formula("ochiai")
@@ -51,13 +45,8 @@ class Switching(Technique):
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> FindingsReport:
         """Rank by what experiments show; without any this is Ochiai's ranking."""
-        require_failure(spectrum)
-        made = program.experiments if program is not None else ()
-        findings = findings_of(made, "switch", spectrum)
         ochiai = _OCHIAI.score(spectrum.counts)
-        ranked = RankedReport.from_scores(self, spectrum, _scores(findings, ochiai, spectrum))
-        notes = () if any(one.kind == "switch" for one in made) else (no_experiments(),)
-        return FindingsReport(self, spectrum, ranked.level, ranked.level_score, notes, findings=findings)
+        return rank_findings(self, "switch", spectrum, program, lambda found: _scores(found, ochiai, spectrum))
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Which tests pass, and after what."""

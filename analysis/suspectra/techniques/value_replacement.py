@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from suspectra.arrays import Floats
+from suspectra.experiment import Experiment
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import VALUE_REPLACEMENT as INFO
-from suspectra.techniques.findings import (
-    FindingsReport,
-    findings_in_words,
-    findings_of,
-    no_experiments,
-    tests_repaired,
-)
-from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.findings import FindingsReport, findings_in_words, rank_findings, tests_repaired
+from suspectra.techniques.formulas import in_words, make_formula
 from suspectra.techniques.technique import Technique, headline, own_report
 
 _OCHIAI = make_formula("ochiai")
@@ -52,15 +49,14 @@ class ValueReplacement(Technique):
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> FindingsReport:
         """Rank by what experiments show; without any this is Ochiai's ranking."""
-        require_failure(spectrum)
-        made = program.experiments if program is not None else ()
-        findings = findings_of(made, "value", spectrum)
-        scores = _OCHIAI.score(spectrum.counts).copy()
-        for element, found in findings.items():
-            scores[element] += tests_repaired(found)
-        ranked = RankedReport.from_scores(self, spectrum, scores)
-        notes = () if any(one.kind == "value" for one in made) else (no_experiments(),)
-        return FindingsReport(self, spectrum, ranked.level, ranked.level_score, notes, findings=findings)
+
+        def score(findings: Mapping[int, tuple[Experiment, ...]]) -> Floats:
+            scores = _OCHIAI.score(spectrum.counts).copy()
+            for element, found in findings.items():
+                scores[element] += tests_repaired(found)
+            return scores
+
+        return rank_findings(self, "value", spectrum, program, score)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Which tests pass, and with which values."""
