@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from suspectra.arrays import Bools
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.repeated_test import RepeatedTest
@@ -316,7 +317,7 @@ class Mutants:
         if element is None:
             return []
         if self._nearest is None:
-            self._nearest = _nearest_first(self.spectrum)
+            self._nearest = nearest_first(self.spectrum, self.spectrum.counts.ef > 0)
         executing = set(self.spectrum.tests_executing(element).tolist())
         names = [self.spectrum.tests[row] for row in self._nearest if row in executing]
         return sorted(names, key=lambda name: not self.tests.runs(name))[:MAX_PASSING]
@@ -341,16 +342,31 @@ def _all_mutants(source: bytes) -> tuple[ParsedSource, Sequence[Mutant]]:
     return parsed, sorted(mutants(parsed), key=lambda one: (one.edit.line, _PRIORITY[one.operator], one.edit))
 
 
-def _nearest_first(spectrum: Spectrum) -> list[int]:
-    """The passing tests, first those that execute most of what failing tests execute, and least of anything else."""
-    of_failing = np.zeros(len(spectrum.elements), bool)
-    for row, failed in zip(spectrum.rows, spectrum.failed.tolist(), strict=True):
-        if failed:
-            of_failing[row] = True
-    total = int(np.count_nonzero(of_failing))
+def nearest_first(spectrum: Spectrum, executed: Bools) -> list[int]:
+    """Put passing tests in order: first those that execute most of some statements, and least of anything else.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Which tests execute what, and how they end.
+    executed : ndarray of bool, shape (elements,)
+        The statements.
+
+    Returns
+    -------
+    list of int
+        The rows of all passing tests.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 0, 1], [1, 0, 0]], failed=[True, False, False])
+    >>> nearest_first(spectrum, np.array([True, True, False]))
+    [2, 1]
+    """
+    total = int(np.count_nonzero(executed))
     likeness: dict[int, float] = {}
     for number, row in enumerate(spectrum.rows):
         if not spectrum.failed[number]:
-            shared = int(np.count_nonzero(of_failing[row]))
+            shared = int(np.count_nonzero(executed[row]))
             likeness[number] = shared / max(total + len(row) - shared, 1)
     return sorted(likeness, key=lambda number: (-likeness[number], number))

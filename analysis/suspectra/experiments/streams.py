@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment
-from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, changes, repairs
+from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, changes, nearest_first, repairs
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.replacing import ValueReplacing
@@ -212,13 +214,11 @@ def value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
 
 def _most_alike(test: str, spectrum: Spectrum) -> list[str]:
     """The passing tests of its module, those first that execute most of what it executes and little else."""
-    executed = set(spectrum.rows[spectrum.test_index[test]].tolist())
-    alike = []
-    for name, failed, row in zip(spectrum.tests, spectrum.failed.tolist(), spectrum.rows, strict=True):
-        if not failed and name.partition("::")[0] == test.partition("::")[0]:
-            shared = len(executed.intersection(row.tolist()))
-            alike.append((shared / max(len(executed) + len(row) - shared, 1), name))
-    return [name for _, name in sorted(alike, key=lambda entry: -entry[0])]
+    executed = np.zeros(len(spectrum.elements), bool)
+    executed[spectrum.rows[spectrum.test_index[test]]] = True
+    module = test.partition("::")[0]
+    names = (spectrum.tests[row] for row in nearest_first(spectrum, executed))
+    return [name for name in names if name.partition("::")[0] == module]
 
 
 STREAMS: dict[str, StreamMaker] = {
