@@ -270,6 +270,11 @@ class Spectrum:
         """Row numbers of the failing tests, sorted by name: the order of runs depends on workers and partial runs."""
         return sorted(np.flatnonzero(self.failed).tolist(), key=self.tests.__getitem__)
 
+    @cached_property
+    def failing_names(self) -> frozenset[str]:
+        """The names of the failing tests."""
+        return frozenset(self.tests[test] for test in self._failing)
+
     def failing_tests(self, element: int) -> tuple[str, ...]:
         """Return the names of the failing tests that execute an element, sorted.
 

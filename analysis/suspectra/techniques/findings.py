@@ -63,10 +63,9 @@ def findings_of(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> di
     >>> findings_of([made], "switch", spectrum) == {1: (made,)}, findings_of([made], "value", spectrum)
     (True, {})
     """
-    failing = {test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if failed}
     found: dict[int, list[Experiment]] = {}
     for one in made:
-        if one.kind == kind and one.outcome.repairs and one.test in failing:
+        if one.kind == kind and one.outcome.repairs and one.test in spectrum.failing_names:
             element = spectrum.elements.at(one.file, one.line)
             if element is not None and spectrum.candidates[element]:
                 found.setdefault(element, []).append(one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from suspectra.experiment import Experiment, Outcome
@@ -131,7 +131,7 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
 
 def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) -> Iterator[tuple[int, Repair]]:
     """The repairs of a kind, by statement."""
-    failing = {test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if failed}
+    failing = spectrum.failing_names
     investigated = {
         one.test for tried in statements.values() for several in tried.made.values() for one in several
     } & failing
@@ -150,7 +150,7 @@ def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) ->
             yield element, Repair(kind, good, as_good, number, hides[element], made, found)
 
 
-def _with_failing(tried: _Tried, failing: set[str]) -> bool:
+def _with_failing(tried: _Tried, failing: Set[str]) -> bool:
     return any(one.test in failing for several in tried.made.values() for one in several)
 
 
@@ -166,7 +166,7 @@ def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spect
     return _good([one for several in tried.made.values() for one in several], elsewhere, investigated)
 
 
-def _good(made: Iterable[Experiment], elsewhere: int, failing: set[str]) -> float:
+def _good(made: Iterable[Experiment], elsewhere: int, failing: Set[str]) -> float:
     """The share of failing tests that pass in any experiment, less passing tests that fail; -1 if none passes."""
     passes: dict[str, bool] = {}
     for one in made:
@@ -179,7 +179,7 @@ def _good(made: Iterable[Experiment], elsewhere: int, failing: set[str]) -> floa
     return max(repaired.count(True) - kept.count(False), 0) / (len(repaired) + elsewhere)
 
 
-def _hides(kind: str, tried: _Tried, failing: set[str]) -> bool:
+def _hides(kind: str, tried: _Tried, failing: Set[str]) -> bool:
     """Whether all that repairs leaves out a check that raises.
 
     A mutant of a check that breaks no passing test does more than hide it, if passing tests need the check: if another
@@ -194,9 +194,9 @@ def _hides(kind: str, tried: _Tried, failing: set[str]) -> bool:
     return all(breaking) or not any(breaking)
 
 
-def _repairs(one: Experiment, failing: set[str]) -> bool:
+def _repairs(one: Experiment, failing: Set[str]) -> bool:
     return one.test in failing and one.outcome.repairs
 
 
-def _breaks(one: Experiment, failing: set[str]) -> bool:
+def _breaks(one: Experiment, failing: Set[str]) -> bool:
     return one.test not in failing and not one.outcome.repairs and one.outcome is not Outcome.NOT_REACHED
