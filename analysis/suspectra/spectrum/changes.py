@@ -67,6 +67,31 @@ def identities(rows: Sequence[object]) -> Ints:
     return np.fromiter(map(id, objects), np.int64, len(objects))
 
 
+def shared_numbers(previous: Iterable[Hashable], now: Iterable[Hashable]) -> tuple[Ints, Ints]:
+    """Number the items of two sequences; equal ones get the same number.
+
+    Parameters
+    ----------
+    previous, now : iterable of Hashable
+        What identifies rows.
+
+    Returns
+    -------
+    previous, now : ndarray of int64, shape (k,) and (m,)
+        From 0 on.
+
+    Examples
+    --------
+    >>> [numbers.tolist() for numbers in shared_numbers("ab", "bc")]
+    [[0, 1], [1, 2]]
+    """
+    numbers: dict[Hashable, int] = {}
+    first, second = (
+        np.array([numbers.setdefault(item, len(numbers)) for item in items], np.int64) for items in (previous, now)
+    )
+    return first, second
+
+
 def removals(previous: Ints, now: Ints) -> list[int] | None:
     """Find what was removed from a sequence, if apart from that it was only appended to.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
-from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files
+from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files, shared_numbers
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
@@ -457,7 +457,7 @@ class Spectrum:
         if not (self.runs and previous.runs):
             return
         old, new = same_files(previous.elements.versions, self.elements.versions)
-        then, now = _run_marks(previous, self)
+        then, now = shared_numbers(*(zip(one.runs, one.failed.tolist(), strict=True) for one in (previous, self)))
         removed, added = difference((previous.rows, previous.failed, then), (self.rows, self.failed, now))
         if len(removed) + len(added) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
             return
@@ -489,13 +489,3 @@ class Spectrum:
         if self.edges is None or self.edge_rows is None or np.any(np.diff(self.edges.file) < 0):
             return None
         return np.searchsorted(self.edges.file, np.arange(len(self.elements.files) + 1)), self.edge_rows
-
-
-def _run_marks(previous: Spectrum, now: Spectrum) -> tuple[Ints, Ints]:
-    """A number for each run and outcome, the same in both spectra."""
-    numbers: dict[tuple[Hashable, bool], int] = {}
-    first, second = (
-        np.array([numbers.setdefault(mark, len(numbers)) for mark in zip(one.runs, one.failed.tolist(), strict=True)])
-        for one in (previous, now)
-    )
-    return first, second
