@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Sequence
 from dataclasses import replace
+from operator import is_
 from pathlib import Path
 
+from suspectra.arrays import Row
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.replaced import Replaced
 from suspectra.evidence.source_changes import changed_columns
 from suspectra.evidence.sources import SourceReader
-from suspectra.selection.revision import Revision, project_files
+from suspectra.measured_file import MeasuredFile
+from suspectra.selection.revision import Revision, project_files, start_of_branch
 
 
 def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
@@ -35,24 +40,98 @@ def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evi
     UsageError
         When a revision is named that git does not know.
     """
-    unknown = [test.name for test in evidence.tests if test.verdict.failing and test.name not in evidence.changed]
-    if not unknown and name is None:
-        return evidence
+    if name is None:
+        return ChangesOfBranch(workspace).add_to(evidence)
     folder = os.path.realpath(workspace)
-    revision = Revision.from_name(folder, name) if name is not None else Revision.before_this_branch(folder)
-    if revision is None or not unknown:
+    revision = Revision.from_name(folder, name)
+    unknown = _without_pass(evidence)
+    if not unknown:
         return evidence
-    paths = [file.path for file in evidence.files]
-    # git takes long to list a large workspace
-    is_listed = name is not None or any(path not in revision.files for path in paths)
-    listed = set(project_files(folder) or ()) if is_listed else set()
+    listed = set(project_files(folder) or ())
+    row = _changed(evidence.files, folder, revision, listed)
+    measured = {file.path for file in evidence.files}  # all files are read for it
+    others = tuple(Replaced(path, "", "") for path in sorted(revision.changed(listed)) if path not in measured)
+    return _with_row(evidence, unknown, row, others)
+
+
+class ChangesOfBranch:
+    """What changed since the present branch left the default branch, as evidence is read again and again.
+
+    Files are compared again only when others were run, or when the branch begins elsewhere.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder that paths are relative to.
+    recheck_s : float, optional
+        For how many seconds git is not asked again where the branch begins.
+    """
+
+    def __init__(self, workspace: Path, recheck_s: float = 0.0):
+        self._workspace = workspace
+        self._recheck_s = recheck_s
+        self._asked = -float("inf")
+        self._start: str | None = None
+        self._known: tuple[str, Sequence[MeasuredFile], Row] | None = None
+        self._last: tuple[Evidence, Row, Evidence] | None = None
+
+    def add_to(self, evidence: Evidence) -> Evidence:
+        """Add the changes, for failing tests of which no earlier pass is known.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            What was read.
+
+        Returns
+        -------
+        Evidence
+            Equal calls return the same object. It is `evidence` itself where each failing test has an earlier pass, or
+            git knows of no default branch.
+        """
+        unknown = _without_pass(evidence)
+        row = self._row(evidence.files) if unknown else None
+        if row is None:
+            return evidence
+        if self._last is None or self._last[0] is not evidence or self._last[1] is not row:
+            self._last = evidence, row, _with_row(evidence, unknown, row)
+        return self._last[2]
+
+    def _row(self, files: Sequence[MeasuredFile]) -> Row | None:
+        folder = os.path.realpath(self._workspace)
+        if (now := time.monotonic()) >= self._asked + self._recheck_s:
+            self._asked, self._start = now, start_of_branch(folder)
+        if self._start is None:
+            return None
+        known = self._known
+        if known is None or known[0] != self._start or not _same(known[1], files):
+            revision = Revision.from_name(folder, self._start)
+            # git takes long to list a large workspace
+            is_listed = any(file.path not in revision.files for file in files)
+            listed = set(project_files(folder) or ()) if is_listed else set()
+            known = self._known = self._start, files, _changed(files, folder, revision, listed)
+        return known[2]
+
+
+def _same(files: Sequence[MeasuredFile], others: Sequence[MeasuredFile]) -> bool:
+    return len(files) == len(others) and all(map(is_, files, others))
+
+
+def _without_pass(evidence: Evidence) -> list[str]:
+    """The failing tests of which no earlier pass is known."""
+    return [test.name for test in evidence.tests if test.verdict.failing and test.name not in evidence.changed]
+
+
+def _changed(files: Sequence[MeasuredFile], folder: str, revision: Revision, listed: set[str]) -> Row:
+    """The columns of statements that differ from the revision."""
+    paths = [file.path for file in files]
     differing = [path for path in paths if (path in revision.files or path in listed) and revision.differs(path)]
     read = SourceReader(Path(folder))
     then = dict.fromkeys(differing) | revision.contents(differing)
     now = {path: text for path in differing if (text := read(path)) is not None}
-    row = changed_columns(evidence.files, then, now)
-    replaced = evidence.replaced
-    if name is not None:  # all files are read for it
-        measured = set(paths)
-        replaced += tuple(Replaced(path, "", "") for path in sorted(revision.changed(listed)) if path not in measured)
-    return replace(evidence, changed={**evidence.changed, **dict.fromkeys(unknown, row)}, replaced=replaced)
+    return changed_columns(files, then, now)
+
+
+def _with_row(evidence: Evidence, tests: list[str], row: Row, others: tuple[Replaced, ...] = ()) -> Evidence:
+    changed = {**evidence.changed, **dict.fromkeys(tests, row)}
+    return replace(evidence, changed=changed, replaced=evidence.replaced + others)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from suspectra.errors import UsageError
 from suspectra_server.server import make_server
+from suspectra_server.session.memory import reuse_memory
 from suspectra_server.transport import sockets, wire
 from suspectra_server.transport.access import make_token, token_file
 from suspectra_server.transport.logs import BackgroundHandler
@@ -113,6 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--token-file goes with --tcp or --ws")
     if given.trusted and not (given.tcp or given.ws or given.unix):
         parser.error("--trusted goes with --tcp, --ws or --unix")
+    reuse_memory()
     try:
         return serve(tcp=given.tcp, ws=given.ws, unix=given.unix, trusted=given.trusted, token_path=given.token_file)
     except UsageError as error:

@@ -58,5 +58,11 @@ CLOSE_TIMEOUT_S = 1.0
 
 # housekeeping
 
+BRANCH_RECHECK_S = 5.0
+"""For how long the server does not ask git again where the branch began: each time costs some milliseconds."""
+
 MEMORY_RELEASE_S = 10.0
-"""The shortest time between two releases of unused memory: each costs some milliseconds."""
+"""A rest without jobs after which unused memory is released: the next ranking then pays for fresh pages."""
+
+MEMORY_RELEASE_MAX_S = 120.0
+"""After this time unused memory is released even if jobs follow each other without a rest."""

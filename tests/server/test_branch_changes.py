@@ -4,17 +4,24 @@ import subprocess
 
 import pytest
 
+from suspectra.evidence.recording import RecordingSource
+from suspectra.since_revision import ChangesOfBranch
+
 VOUCHERS = "shop/vouchers.py"
 
 
 @pytest.fixture
-def on_a_branch(shop):
-    """A shop whose branch brought the fault."""
-
-    def git(*arguments):
+def git(shop):
+    def run(*arguments):
         identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
         subprocess.run(["git", *identity, *arguments], cwd=shop, check=True, capture_output=True)
 
+    return run
+
+
+@pytest.fixture
+def on_a_branch(shop, git):
+    """A shop whose branch brought the fault."""
     path = shop / VOUCHERS
     recorded = path.read_bytes()
     path.write_bytes(recorded.replace(b"off = off - amount", b"off = amount"))
@@ -43,3 +50,32 @@ def test_git_is_not_asked_where_it_is_not_trusted(client, on_a_branch):
     client.start(on_a_branch, options={"trusted": False})
     assert client.suspects()["suspects"]
     assert not changed(client)
+
+
+def test_sources_are_compared_again_only_if_they_or_the_start_of_the_branch_changed(on_a_branch, git):
+    source, branch = RecordingSource(on_a_branch), ChangesOfBranch(on_a_branch)
+
+    def rows(evidence):
+        found = {id(row): row for row in branch.add_to(evidence).changed.values()}
+        (row,) = found.values()
+        return row
+
+    first = source.read()
+    assert branch.add_to(first) is branch.add_to(first)
+    (log, *_) = (on_a_branch / ".suspectra/recording").iterdir()
+    log.write_bytes(log.read_bytes())  # as if it had been recorded again
+    second = source.read()
+    known = rows(first)
+    assert rows(second) is known
+    git("commit", "-qam", "the fault is on the branch")
+    git("branch", "-f", "main", "HEAD")
+    assert rows(first) is not known
+    assert not len(rows(first))
+
+
+def test_git_is_not_asked_again_at_once(on_a_branch, git):
+    evidence, branch = RecordingSource(on_a_branch).read(), ChangesOfBranch(on_a_branch, recheck_s=3600)
+    known = branch.add_to(evidence)
+    git("commit", "-qam", "the fault is on the branch")
+    git("branch", "-f", "main", "HEAD")
+    assert branch.add_to(evidence) is known

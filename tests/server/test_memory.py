@@ -16,22 +16,27 @@ from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking
 
 
-def test_memory_is_given_back_between_jobs_and_not_too_often(monkeypatch):
-    given = []
-    monkeypatch.setattr(jobs, "release_memory", lambda: given.append(threading.current_thread().name))
-    monkeypatch.setattr(jobs, "MEMORY_RELEASE_S", 10)
+def test_memory_is_released_after_a_rest_and_at_times_without_one(monkeypatch):
+    released = []
+    monkeypatch.setattr(jobs, "release_memory", lambda: released.append(threading.current_thread().name))
+    monkeypatch.setattr(jobs, "MEMORY_RELEASE_S", 0.01)
+    monkeypatch.setattr(jobs, "MEMORY_RELEASE_MAX_S", 10)
 
     async def session():
         loop, jobs_done = asyncio.get_running_loop(), []
-        monkeypatch.setattr(loop, "time", lambda: len(jobs_done))  # one job in each second
+        real = loop.time
+        monkeypatch.setattr(loop, "time", lambda: real() + len(jobs_done))  # one job in each second
         work = Jobs(loop)
         for _ in range(200):
             jobs_done.append(await work.run(lambda: None))
+        without_rest = len(released)
+        while len(released) == without_rest:
+            await asyncio.sleep(0.01)
         work.stop()
+        return without_rest
 
-    asyncio.run(session())
-    assert 15 <= len(given) <= 20
-    assert set(given) == {"suspectra-jobs"}
+    assert 15 <= asyncio.run(session()) <= 30
+    assert set(released) == {"suspectra-jobs"}
 
 
 def test_giving_back_collects_cycles():

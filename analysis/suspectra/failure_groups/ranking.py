@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
 from suspectra.quantity import many
 from suspectra.report import RankedReport
-from suspectra.spectrum import EdgeKind, Spectrum, some_failing
+from suspectra.spectrum import EdgeKind, Elements, Spectrum, some_failing
 from suspectra.techniques.technique import Technique
 
 _NAMED = 3  # tests that a sentence names
@@ -63,7 +63,7 @@ class RankedGroup:
         before: RankedReport | None = None,
     ):
         self.group = group
-        self.sure = all(is_python_or_cython(path) for path in whole.spectrum.elements.files)
+        self.sure = _is_python(whole.spectrum.elements)
         self._whole, self._technique, self._program = whole, technique, program
         self._exceptions = exceptions or {}
         self._alone = alone
@@ -221,6 +221,11 @@ def rank_groups(
     return GroupedRanking(tuple(ranked), state, fixed, {number: title(number) for number in sorted(joined)})
 
 
+@lru_cache(maxsize=8)
+def _is_python(elements: Elements) -> bool:
+    return all(is_python_or_cython(path) for path in elements.files)
+
+
 def _at(exception: str, spectrum: Spectrum, element: int) -> str:
     return " at ".join(
         part for part in (exception, spectrum.elements.location(element).short if element >= 0 else "") if part
@@ -253,17 +258,14 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
     """What all tests with coverage execute, and how many passing tests execute it too."""
-    spectrum = report.spectrum
-    tests = [spectrum.test_index[test] for test in group.tests]
-    rows = [row[spectrum.candidates[row]] for row in (spectrum.rows[test] for test in tests)]
-    columns = reduce(np.intersect1d, [row for row in rows if len(row)], np.concatenate(rows))
+    spectrum = some_failing(report.spectrum, group.tests)
+    columns = np.flatnonzero((spectrum.counts.ef == covered) & spectrum.candidates)
     passing, element = _least(columns, spectrum.counts.ep, report)
     what = f"execute {spectrum.elements.location(element).short}" if element >= 0 else ""
-    if spectrum.edges is not None and spectrum.edge_rows is not None and spectrum.edges.kind is EdgeKind.ARC:
-        edges, edge_rows = spectrum.edges, spectrum.edge_rows
-        taken = [row for row, own in zip((edge_rows[test] for test in tests), rows, strict=True) if len(own)]
-        ways = reduce(np.intersect1d, taken)
-        ways = ways[(edges.source[ways] > 0) & spectrum.candidate_edges[ways]]
+    if spectrum.edges is not None and spectrum.edges.kind is EdgeKind.ARC:
+        edges = spectrum.edges
+        every = spectrum.edge_hit_counts.ef == covered
+        ways = np.flatnonzero(every & (edges.source > 0) & spectrum.candidate_edges)
         if len(ways):
             way = int(ways[np.argmin(spectrum.edge_hit_counts.ep[ways])])
             fewer = int(spectrum.edge_hit_counts.ep[way])

@@ -80,28 +80,6 @@ class Revision:
                 files[os.fsdecode(path)] = mode, content
         return cls(workspace, name, files)
 
-    @classmethod
-    def before_this_branch(cls, workspace: str) -> Revision | None:
-        """Look up where the present branch left the default branch.
-
-        Parameters
-        ----------
-        workspace : str
-            The folder.
-
-        Returns
-        -------
-        Revision or None
-            The last commit on the default branch itself; None where git knows no repository, commit or default branch.
-        """
-        for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
-            try:
-                base = _git(workspace, "merge-base", "HEAD", branch, missing=branch)
-                return cls.from_name(workspace, base.decode("ascii").split()[0])
-            except (UsageError, IndexError):
-                continue
-        return None
-
     def differs(self, path: str) -> bool:
         """Whether a file of the workspace differs from the revision, or is not in it.
 
@@ -198,6 +176,27 @@ def project_files(workspace: str) -> list[str] | None:
         return None
     paths = [os.fsdecode(path) for path in listing.split(b"\0")[:-1]]
     return [path for path in paths if not _is_folder(os.path.join(workspace, path))]
+
+
+def start_of_branch(workspace: str) -> str | None:
+    """Look up where the present branch left the default branch.
+
+    Parameters
+    ----------
+    workspace : str
+        The folder.
+
+    Returns
+    -------
+    str or None
+        The last commit on the default branch itself; None where git knows no repository, commit or default branch.
+    """
+    for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
+        try:
+            return _git(workspace, "merge-base", "HEAD", branch, missing=branch).decode("ascii").split()[0]
+        except (UsageError, IndexError):
+            continue
+    return None
 
 
 def _is_folder(path: str) -> bool:

@@ -13,7 +13,9 @@ from typing import Any, Generic, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra_server.session.memory import release_memory
-from suspectra_server.timing import MEMORY_RELEASE_S
+from suspectra_server.timing import MEMORY_RELEASE_MAX_S, MEMORY_RELEASE_S
+
+_RELEASE = "release memory"
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +79,8 @@ class Jobs:
         self._wanted = threading.Semaphore(0)
         self._next: Job[Any] | None = None
         self._thread: threading.Thread | None = None
-        self._tidy_from = loop.time() + MEMORY_RELEASE_S
+        self._released = loop.time()
+        self._release: asyncio.TimerHandle | None = None
 
     def submit(
         self, key: Hashable, work: Callable[[Job[Result]], Result], done: Callable[[Result | Exception], None]
@@ -86,6 +89,7 @@ class Jobs:
 
         A job may publish results before its last one: `done` gets them all, in order, until it is cancelled.
         """
+        self._end_rest()
         self._waiting[key] = Job(key, self._publish, work, done)
         self._start_next()
 
@@ -129,6 +133,7 @@ class Jobs:
     def stop(self) -> None:
         """Drop every job and let the thread end."""
         self.cancel()
+        self._end_rest()
         for answer in list(self._awaited):
             answer.cancel()
         if self._thread:
@@ -179,9 +184,26 @@ class Jobs:
         self._running = None
         self._start_next()
         self._deliver(job, result)
-        if not self._waiting and not self._running and self._loop.time() >= self._tidy_from:  # no job waits
-            self._tidy_from = self._loop.time() + MEMORY_RELEASE_S
-            self.submit("tidy", lambda token: release_memory(), lambda result: None)
+        if job.key != _RELEASE and not self._waiting and not self._running:
+            self._release_later()
+
+    def _release_later(self) -> None:
+        """Release memory after a rest, and now if there has been none for long."""
+        self._end_rest()
+        now = self._loop.time()
+        if now >= self._released + MEMORY_RELEASE_MAX_S:
+            self._release_now()
+        else:
+            self._release = self._loop.call_later(MEMORY_RELEASE_S, self._release_now)
+
+    def _release_now(self) -> None:
+        self._released = self._loop.time()
+        self.submit(_RELEASE, lambda token: release_memory(), lambda result: None)
+
+    def _end_rest(self) -> None:
+        if self._release is not None:
+            self._release.cancel()
+            self._release = None
 
 
 def _lower_priority(nice: int = NICE) -> None:

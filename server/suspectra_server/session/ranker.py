@@ -17,7 +17,7 @@ from suspectra.evidence.experiments import LOG, with_experiments
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
-from suspectra.since_revision import since_revision
+from suspectra.since_revision import ChangesOfBranch
 from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
@@ -27,6 +27,7 @@ from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.ranking import Ranking
+from suspectra_server.timing import BRANCH_RECHECK_S
 
 WITH_EXPERIMENTS = "investigation"
 """The technique that ranks by default once something is known to make a failing test pass."""
@@ -108,7 +109,7 @@ class Ranker:
     def __init__(self, root: Path, disk: Disk, asks_git: bool = False):
         self._root = root
         self._disk = disk
-        self._asks_git = asks_git
+        self._branch = ChangesOfBranch(root, BRANCH_RECHECK_S) if asks_git else None
         self._boundary = Boundary(root)
         self._source: EvidenceSource | None = None
         self._source_of_edges: RecordingSource | None = None
@@ -116,7 +117,6 @@ class Ranker:
         self._improver: Localizer | None = None  # of the thread for long work
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
         self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
-        self._since: tuple[Evidence, Evidence] | None = None  # without and with what changed since the branch began
 
     def rank(self, wanted: Wanted, token: Token) -> Ranked:
         """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
@@ -136,9 +136,9 @@ class Ranker:
             watched = (*files, str(self._root / LOG))
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, files)
-            if self._asks_git and not self.growing():
+            if self._branch is not None and not self.growing():
                 token.check()
-                evidence = self._since_branch(evidence)
+                evidence = self._since_branch(evidence, self._branch)
             evidence = self._with_experiments(evidence, technique)
             technique = wanted.technique(evidence)
             first = technique.stages[0]
@@ -275,15 +275,13 @@ class Ranker:
         self._last_joined = evidence, joined
         return joined
 
-    def _since_branch(self, evidence: Evidence) -> Evidence:
+    def _since_branch(self, evidence: Evidence, branch: ChangesOfBranch) -> Evidence:
         """Add what changed since the branch began, for failing tests without an earlier pass."""
-        if self._since is None or self._since[0] is not evidence:
-            try:
-                self._since = evidence, since_revision(evidence, self._root, None)
-            except UsageError as error:
-                log.warning("what changed since the branch began is not known: %s", error.problem)
-                self._since = evidence, evidence
-        return self._since[1]
+        try:
+            return branch.add_to(evidence)
+        except UsageError as error:
+            log.warning("what changed since the branch began is not known: %s", error.problem)
+            return evidence
 
     def _inside(self, evidence: Evidence) -> frozenset[str]:
         """The files with tests or collection errors that are in the folder: links may lead out of it."""
