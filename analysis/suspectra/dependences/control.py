@@ -1,0 +1,309 @@
+"""Control and summary control dependences of a run, from the order of its nodes (paper 002, Algorithms 1 and 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.program.point_dependences import Lists, PointDependences
+from suspectra.program.points import PointKind
+
+MAX_SUMMARY = 4
+"""Summary control dependences that a run may have, for each of its nodes."""
+
+_AT_ONCE = 1 << 20  # pairs that are looked up together
+
+
+class Edges(NamedTuple):
+    """Dependences between nodes.
+
+    Parameters
+    ----------
+    source, target : ndarray of int32, shape (dependences,)
+        The target depends on the source.
+
+    Examples
+    --------
+    >>> Edges(np.array([0]), np.array([1])).target.tolist()
+    [1]
+    """
+
+    source: Ints
+    target: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Which nodes belong to which call of a function, and where that was called.
+
+    Parameters
+    ----------
+    point : ndarray of int32, shape (nodes,)
+        The point of each node, in the order in which nodes were made; -1 for nodes outside known sources.
+    call : ndarray of int32, shape (nodes,)
+        The call that each node belongs to.
+    entry : ndarray of int32, shape (calls,)
+        The node of each call that stands for its beginning; -1 for none.
+    caller : ndarray of int32, shape (calls,)
+        The call that each call was made by; -1 for none.
+    calling : ndarray of int32, shape (calls,)
+        The point at which each call was made; -1 for an unknown one.
+
+    Examples
+    --------
+    >>> none = np.full(1, -1, np.int32)
+    >>> len(Calls(np.array([2, 3]), np.zeros(2, np.int32), none, none, none))
+    2
+    """
+
+    point: Ints
+    call: Ints
+    entry: Ints
+    caller: Ints
+    calling: Ints
+
+    def __len__(self) -> int:
+        return len(self.point)
+
+    @cached_property
+    def is_entry(self) -> Bools:
+        """Whether a node stands for the beginning of its call; shape (nodes,)."""
+        found = np.zeros(len(self), bool)
+        found[self.entry[self.entry >= 0]] = True
+        return found
+
+    @cached_property
+    def asking_call(self) -> Ints:
+        """The call whose decisions say whether a node exists: for an entry the caller; shape (nodes,)."""
+        return np.where(self.is_entry, self.caller[self.call], self.call)
+
+    @cached_property
+    def asking_point(self) -> Ints:
+        """The point that is evaluated for a node to exist; shape (nodes,)."""
+        return np.where(self.is_entry, self.calling[self.call], self.point)
+
+
+class ControlDependences:
+    r"""Finds out which decisions are the reason for which nodes.
+
+    Parameters
+    ----------
+    table : PointDependences
+        What the sources tell.
+    calls : Calls
+        The nodes.
+
+    Examples
+    --------
+    >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\n"
+    >>> table = PointDependences.of_source(source)
+    >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
+    >>> none = np.full(1, -1)
+    >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
+    >>> [edges.tolist() for edges in found.direct()]
+    [[0], [1]]
+    >>> found.summary().source.tolist()  # what was written hides the decision before
+    []
+    """
+
+    def __init__(self, table: PointDependences, calls: Calls):
+        self._table, self._calls = table, calls
+        self._instances = _Instances(calls, len(table))
+        self._is_decision = np.array([kind is PointKind.DECISION for kind in table.kind], bool)
+
+    def direct(self) -> Edges:
+        """Find the live decisions of each node: those that can keep it from being executed, of all levels.
+
+        Returns
+        -------
+        Edges
+            The last instance of each decision on which a node is control dependent. The first node of a call depends
+            on what decided that it was called; nodes that depend on no decision of their call depend on that one.
+        """
+        target, source = self._above
+        live = (source == self.parent[target]) | (self._is_live(source, target) & self._decided(source))
+        entry = self._calls.entry[self._calls.call]
+        rest = np.flatnonzero(
+            (self.parent < 0) & ~self._calls.is_entry & (entry >= 0) & (entry < np.arange(len(entry)))
+        )
+        return Edges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
+
+    def inside(self) -> Edges:
+        """Find the decisions within the expressions of each node, which say what its value is.
+
+        Returns
+        -------
+        Edges
+            To the decisions that were made since the same place had a node before.
+        """
+        calls = self._calls
+        nodes = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
+        target, decision = _pairs(nodes, calls.point[nodes], self._table.inside)
+        since = self._instances.last(calls.call[target], calls.point[target], target)
+        return self._instances.between(calls.call[target], decision, since, target)
+
+    def summary(self, flow: Edges | None = None, limit: int | None = None) -> Edges:
+        """Find the decisions that could have changed what a node reads, but are no part of how that was written.
+
+        Parameters
+        ----------
+        flow : Edges, optional
+            The flow dependences. A summary control dependence that a chain of others replaces is left out.
+        limit : int, optional
+            How many to find at most; `MAX_SUMMARY` for each node unless given. If there are more, each node keeps those
+            on the latest instances of a decision.
+
+        Returns
+        -------
+        Edges
+            To all instances of a decision since what is read was certainly written.
+        """
+        calls = self._calls
+        nodes = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
+        target, group = _pairs(nodes, calls.point[nodes], self._table.reading)
+        written = np.full(len(target), -1, np.int64)
+        pair, write = _pairs(np.arange(len(target)), group, self._table.writing)
+        np.maximum.at(written, pair, self._instances.last(calls.call[target[pair]], write, target[pair]))
+        pair, decision = _pairs(np.arange(len(target)), group, self._table.skipping)
+        at = target[pair]
+        most = MAX_SUMMARY * len(calls) + _AT_ONCE if limit is None else limit
+        found = _distinct(self._instances.between(calls.call[at], decision, written[pair], at, most), len(calls))
+        return self._without_replaced(found, flow)
+
+    def _without_replaced(self, found: Edges, flow: Edges | None) -> Edges:
+        """Leave out where another source of the same node depends on the decision."""
+        known = [found, self.direct(), *([] if flow is None else [flow])]
+        size = len(self._calls)
+        sources = np.sort(np.concatenate([edges.target.astype(np.int64) * size + edges.source for edges in known]))
+        following = np.searchsorted(sources, found.target.astype(np.int64) * size + found.source, "right")
+        next_source = np.append(sources, -1)[following]
+        same = next_source // size == found.target
+        replaced = same & self._is_live(found.source, next_source % size)
+        known_already = np.isin(_keys(found, size), _keys(self.direct(), size))
+        kept = ~replaced & ~known_already
+        return Edges(found.source[kept], found.target[kept])
+
+    @cached_property
+    def parent(self) -> Ints:
+        """The most recent of the decisions that a node is control dependent on, -1 for none; int32, shape (nodes,)."""
+        target, source = self._above
+        found = np.full(len(self._calls), -1, np.int32)
+        np.maximum.at(found, target, source)
+        return found
+
+    @cached_property
+    def _above(self) -> tuple[Ints, Ints]:
+        """Nodes, and the last instance before them of each decision above."""
+        calls = self._calls
+        targets, sources = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        nodes = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
+        for some in np.array_split(nodes, len(nodes) // _AT_ONCE + 1):
+            target, decision = _pairs(some, calls.asking_point[some], self._table.controlling)
+            source = self._instances.last(calls.asking_call[target], decision, target)
+            targets.append(target[source >= 0].astype(np.int32))
+            sources.append(source[source >= 0].astype(np.int32))
+        return np.concatenate(targets), np.concatenate(sources)
+
+    @cached_property
+    def _last_dependent(self) -> Ints:
+        """The last node that depends on each node by control, directly or not; the node itself where none does."""
+        last = np.arange(len(self._calls))
+        np.maximum.at(last, self.parent[self.parent >= 0], np.flatnonzero(self.parent >= 0))
+        while True:  # nodes are a preorder of the tree of their parents: the last one is the last child's last one
+            further = last[last]
+            if np.array_equal(further, last):
+                return last
+            last = further
+
+    def _is_live(self, decision: Ints, node: Ints) -> Bools:
+        """Whether control is still in the hands of a decision when a later node is made."""
+        return np.asarray((decision < node) & (node <= self._last_dependent[decision]))
+
+    def _decided(self, node: Ints) -> Bools:
+        return np.asarray(self._is_decision[self._calls.point[node]])
+
+
+class _Instances:
+    """The nodes of each point in each call, in order."""
+
+    def __init__(self, calls: Calls, points: int):
+        self._nodes, self._points = len(calls), points
+        known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
+        group = self._group(calls.call[known], calls.point[known])
+        order = np.lexsort((known, group))
+        self._node = known[order].astype(np.int32)
+        groups, start = np.unique(group[order], return_index=True)
+        self._groups, self._start = groups, np.append(start, len(known))
+
+    def _group(self, call: Ints, point: Ints) -> Ints:
+        return call.astype(np.int64) * self._points + point
+
+    def _place(self, call: Ints, point: Ints, node: Ints) -> tuple[Ints, Ints]:
+        """Where the instances of a point in a call begin, and the first that is not before a node."""
+        number = np.searchsorted(self._groups, self._group(call, point))
+        number = np.minimum(number, max(len(self._groups) - 1, 0))
+        if not len(self._groups):
+            return np.zeros(len(call), np.int64), np.zeros(len(call), np.int64)
+        exists = self._groups[number] == self._group(call, point)
+        end = np.searchsorted(self._ordered, number.astype(np.int64) * self._nodes + node)
+        first = self._start[number]
+        return np.where(exists, first, 0), np.where(exists, end, 0)
+
+    @cached_property
+    def _ordered(self) -> Ints:
+        """The number of the group of each instance, and its node, as one ascending number."""
+        number = np.repeat(np.arange(len(self._groups), dtype=np.int64), np.diff(self._start))
+        return np.asarray(number * self._nodes + self._node)
+
+    def last(self, call: Ints, point: Ints, node: Ints) -> Ints:
+        """The last instance of a point in a call before a node, -1 for none."""
+        first, end = self._place(call, point, node)
+        found = end > first
+        return np.where(found, self._node[np.maximum(end, 1) - 1] if len(self._node) else -1, -1)
+
+    def between(self, call: Ints, point: Ints, since: Ints, node: Ints, limit: int | None = None) -> Edges:
+        """All instances of a point in a call between two nodes; the last ones where that would be too many."""
+        _, end = self._place(call, point, node)
+        first, _ = self._place(call, point, node)
+        _, after = self._place(call, point, since + 1)
+        begin = np.maximum(first, after)
+        many = np.maximum(end - begin, 0)
+        if limit is not None and many.sum() > limit:
+            many = np.minimum(many, _most_each(many, limit))
+            begin = end - many
+        target = np.repeat(node, many)
+        place = np.arange(len(target)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(begin, many)
+        return Edges(self._node[place], target.astype(np.int32))
+
+
+def _most_each(many: Ints, limit: int) -> int:
+    """How much each may have, so that all together have no more than allowed."""
+    low, high = 0, int(many.max())
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(many, middle).sum() <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _pairs(thing: Ints, listed: Ints, lists: Lists) -> tuple[Ints, Ints]:
+    """Pair each thing with each number of its list."""
+    start = lists.start[listed]
+    many = lists.start[listed + 1] - start
+    place = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + np.repeat(start, many)
+    return np.repeat(thing, many), lists.number[place]
+
+
+def _keys(edges: Edges, size: int) -> Ints:
+    return np.asarray(edges.target.astype(np.int64) * size + edges.source)
+
+
+def _distinct(edges: Edges, size: int) -> Edges:
+    keys = np.unique(_keys(edges, size))
+    return Edges((keys % size).astype(np.int32), (keys // size).astype(np.int32))

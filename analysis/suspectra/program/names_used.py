@@ -1,0 +1,239 @@
+"""Which variables and attributes a part of a source reads, writes, or may change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Path = tuple[str, ...]
+"""A variable, or an attribute of one: ``("self", "total")``."""
+
+_MUTATORS = frozenset(
+    [
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "popleft",
+        "remove",
+        "reverse",
+        "send",
+        "setdefault",
+        "sort",
+        "update",
+        "write",
+    ]
+)
+_LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class NamesUsed:
+    """What one point of an evaluation reads and writes.
+
+    Parameters
+    ----------
+    reads : frozenset of Path
+        What it reads.
+    writes : frozenset of Path
+        What it certainly gives another value.
+    changes : frozenset of Path
+        What may be another object's state afterwards: a container of which an item is assigned, an object of which a
+        method is called for what it does.
+
+    Examples
+    --------
+    >>> names = NamesUsed.of(ast.parse("self.total = xs.pop() + a[0]").body[0])
+    >>> sorted(names.reads), sorted(names.writes), sorted(names.changes)
+    ([('a',), ('xs', 'pop')], [('self', 'total')], [('xs',)])
+    """
+
+    reads: frozenset[Path] = frozenset()
+    writes: frozenset[Path] = frozenset()
+    changes: frozenset[Path] = frozenset()
+
+    @classmethod
+    def of(cls, *nodes: ast.AST) -> NamesUsed:
+        """Read parts of a source.
+
+        Parameters
+        ----------
+        *nodes : ast.AST
+            A statement without a body, or expressions.
+
+        Returns
+        -------
+        NamesUsed
+            Without what functions in it do when they are called.
+        """
+        reads: set[Path] = set()
+        writes: set[Path] = set()
+        changes: set[Path] = set()
+        for node in nodes:
+            for part in _walk(node):
+                _read(part, reads, writes, changes)
+            if isinstance(node, ast.Expr):
+                changes.update(_changed_by_call(node.value))
+        local = {name for node in nodes for name in _comprehension_names(node)}
+        return cls(
+            frozenset(path for path in reads if path[0] not in local),
+            frozenset(path for path in writes if path[0] not in local),
+            frozenset(path for path in changes if path[0] not in local),
+        )
+
+    @classmethod
+    def of_handler(cls, node: ast.ExceptHandler) -> NamesUsed:
+        """Read the head of an ``except``.
+
+        Parameters
+        ----------
+        node : ast.ExceptHandler
+            The handler.
+
+        Returns
+        -------
+        NamesUsed
+            With the name of the exception as written.
+        """
+        used = cls() if node.type is None else cls.of(node.type)
+        return cls(used.reads, frozenset({(node.name,)} if node.name else ()))
+
+    @classmethod
+    def of_case(cls, node: ast.match_case, subject: ast.expr) -> NamesUsed:
+        """Read the head of an arm of ``match``.
+
+        Parameters
+        ----------
+        node : ast.match_case
+            The arm.
+        subject : ast.expr
+            What is matched.
+
+        Returns
+        -------
+        NamesUsed
+            With the names that its pattern captures as written.
+        """
+        guard = [] if node.guard is None else [node.guard]
+        captured = set()
+        for part in ast.walk(node.pattern):
+            name = part.rest if isinstance(part, ast.MatchMapping) else getattr(part, "name", None)
+            if name is not None:
+                captured.add((name,))
+        return cls(cls.of(subject, *guard).reads, frozenset(captured))
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """All parts that are evaluated with a node."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        # of `a.b` the whole is used, not `a`
+        if not isinstance(part, _LATER) and not _is_path(part):
+            waiting += ast.iter_child_nodes(part)
+
+
+def _comprehension_names(node: ast.AST) -> Iterator[str]:
+    for part in _walk(node):
+        if isinstance(part, _COMPREHENSIONS):
+            for generator in part.generators:
+                yield from (name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name))
+
+
+def _read(node: ast.AST, reads: set[Path], writes: set[Path], changes: set[Path]) -> None:
+    if isinstance(node, ast.Name | ast.Attribute):
+        path = path_of(node)
+        if path is not None:
+            (reads if isinstance(node.ctx, ast.Load) else writes).add(path)
+    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        changes.update(_known(path_of(node.value)))
+    elif isinstance(node, ast.AugAssign):
+        reads.update(_known(path_of(node.target)))
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        writes.update(((alias.asname or alias.name.partition(".")[0]),) for alias in node.names)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
+        changes.update(_known(path_of(node.func.value)))
+
+
+def _changed_by_call(node: ast.expr) -> Iterator[Path]:
+    """What a call may change that is made for what it does."""
+    call = node.value if isinstance(node, ast.Await) else node
+    if isinstance(call, ast.Call):
+        if isinstance(call.func, ast.Attribute):
+            yield from _known(path_of(call.func.value))
+        for argument in (*call.args, *[keyword.value for keyword in call.keywords]):
+            yield from _known(path_of(argument))
+
+
+def _known(path: Path | None) -> tuple[Path, ...]:
+    return () if path is None else (path,)
+
+
+def _is_path(node: ast.AST) -> bool:
+    """Whether a node is an attribute of an attribute ... of a variable, and nothing else."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def path_of(node: ast.AST) -> Path | None:
+    """Return the path that an expression names.
+
+    Parameters
+    ----------
+    node : ast.AST
+        An expression.
+
+    Returns
+    -------
+    Path or None
+        None where it is more than names. Of an item, that of its container.
+
+    Examples
+    --------
+    >>> path_of(ast.parse("self.rows[0].total", mode="eval").body), path_of(ast.parse("f().x", mode="eval").body)
+    (('self', 'rows'), None)
+    """
+    names: list[str] = []
+    while True:
+        if isinstance(node, ast.Name):
+            return (node.id, *reversed(names))
+        if isinstance(node, ast.Attribute):
+            names.append(node.attr)
+        elif isinstance(node, ast.Subscript | ast.Starred):
+            names.clear()
+        else:
+            return None
+        node = node.value
+
+
+def overlap(one: Path, other: Path) -> bool:
+    """Whether a path leads to another one, or to the same.
+
+    Parameters
+    ----------
+    one, other : Path
+        Two paths.
+
+    Returns
+    -------
+    bool
+        True also where one is a variable and the other an attribute of it.
+
+    Examples
+    --------
+    >>> overlap(("self",), ("self", "total")), overlap(("self", "rows"), ("self", "total"))
+    (True, False)
+    """
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

@@ -1,0 +1,425 @@
+"""Control and summary control dependences between the points of a source (paper 002, Algorithms 1 and 2)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.program.dominance import control_dependences
+from suspectra.program.names_used import Path, overlap
+from suspectra.program.points import ENTRY, EXIT, PointKind, ScopePoints, Span, scopes_of
+
+
+class Lists(NamedTuple):
+    """A list of numbers for each of many things, end to end.
+
+    Parameters
+    ----------
+    start : ndarray of int64, shape (things + 1,)
+        Where the list of each thing begins in `number`, then how many numbers there are.
+    number : ndarray of int32, shape (numbers,)
+        The numbers of all lists.
+
+    Examples
+    --------
+    >>> lists = Lists.of([[3, 4], [], [5]])
+    >>> lists.start.tolist(), lists.number.tolist()
+    ([0, 2, 2, 3], [3, 4, 5])
+    """
+
+    start: Ints
+    number: Ints
+
+    @classmethod
+    def of(cls, lists: Iterable[Iterable[int]]) -> Lists:
+        """Put lists end to end.
+
+        Parameters
+        ----------
+        lists : iterable of iterable of int
+            One for each thing.
+
+        Returns
+        -------
+        Lists
+            All of them.
+        """
+        known = [list(one) for one in lists]
+        start = np.cumsum([0, *map(len, known)])
+        return cls(start, np.array([number for one in known for number in one], np.int32))
+
+    def listed(self, thing: int) -> Ints:
+        """Return one of the lists.
+
+        Parameters
+        ----------
+        thing : int
+            The number of the thing.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Its list.
+        """
+        return self.number[self.start[thing] : self.start[thing + 1]]
+
+
+@dataclass(frozen=True, eq=False)
+class PointDependences:
+    r"""What the points of one or several sources depend on, as far as the sources alone tell.
+
+    Parameters
+    ----------
+    kind : tuple of PointKind
+        Of each point.
+    span : tuple of Span or None
+        Where each point is in its source.
+    controlling : Lists
+        For each point the points that say whether it is evaluated: those it is control dependent on, and the decisions
+        that these depend on in turn.
+    inside : Lists
+        For each point the decisions within its own expressions.
+    reading : Lists
+        For each point the groups of what it reads that may be written or not. A group has the decisions of
+        `skipping` and the writes of `writing`.
+    skipping : Lists
+        For each group the decisions that can skip a write of it (Definition 3.1).
+    writing : Lists
+        For each group the points that certainly write it: of decisions before the last one, no other outcome matters.
+
+    Examples
+    --------
+    >>> source = "def f(a, m):\n    if a:\n        m = 1\n    return m\n"
+    >>> table = PointDependences.of(scopes_of(ast.parse(source)))
+    >>> found = table.at(4, 4)
+    >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
+    (4, [2])
+    """
+
+    kind: tuple[PointKind, ...]
+    span: tuple[Span | None, ...]
+    controlling: Lists
+    inside: Lists
+    reading: Lists
+    skipping: Lists
+    writing: Lists
+
+    @classmethod
+    def of(cls, scopes: Sequence[ScopePoints]) -> PointDependences:
+        """Find the dependences of one source.
+
+        Parameters
+        ----------
+        scopes : sequence of ScopePoints
+            Its scopes.
+
+        Returns
+        -------
+        PointDependences
+            With the points of one scope after the other.
+        """
+        first = 0
+        controlling: list[list[int]] = []
+        groups: list[_Group] = []
+        reading: list[list[int]] = []
+        for scope in scopes:
+            parents = _controlling(scope)
+            controlling += [[first + one for one in some] for some in parents]
+            number: dict[_Group, int] = {}
+            for some in _Reaching(scope, parents).groups():
+                shifted = [_Group(_shifted(one.skipping, first), _shifted(one.writing, first)) for one in some]
+                reading.append([number.setdefault(one, len(groups) + len(number)) for one in shifted])
+            groups += number
+            first += len(scope.points)
+        points = [point for scope in scopes for point in scope.points]
+        offsets = np.repeat(
+            np.cumsum([0, *[len(scope.points) for scope in scopes]])[:-1], [len(scope.points) for scope in scopes]
+        ).tolist()
+        return cls(
+            tuple(point.kind for point in points),
+            tuple(point.span for point in points),
+            Lists.of(controlling),
+            Lists.of([offset + one for one in point.inside] for point, offset in zip(points, offsets, strict=True)),
+            Lists.of(reading),
+            Lists.of(group.skipping for group in groups),
+            Lists.of(group.writing for group in groups),
+        )
+
+    @classmethod
+    def of_source(cls, source: bytes) -> PointDependences:
+        """Read a source; nothing of it is executed.
+
+        Parameters
+        ----------
+        source : bytes
+            The whole file.
+
+        Returns
+        -------
+        PointDependences
+            Of all its scopes; empty for what is not Python.
+        """
+        try:
+            return cls.of(scopes_of(ast.parse(source)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return cls.of([])
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def at(self, line: int, column: int) -> int:
+        """Find the innermost statement, or part of an expression, at a place.
+
+        Parameters
+        ----------
+        line, column : int
+            The line from 1, the column in bytes from 0.
+
+        Returns
+        -------
+        int
+            The number of the point; -1 for none.
+        """
+        found, size = -1, None
+        for point in self._by_line.get(line, ()):
+            span = self.span[point]
+            assert span is not None
+            if span[:2] <= (line, column) < span[2:]:
+                extent = (span.end_line - span.line, span.end_column - span.column, -point)
+                if size is None or extent < size:
+                    found, size = point, extent
+        return found
+
+    def decision(self, span: Span) -> int:
+        """Find the decision that is made by a part of the source.
+
+        Parameters
+        ----------
+        span : Span
+            What decides.
+
+        Returns
+        -------
+        int
+            The number of the point; -1 for none.
+        """
+        return self._decisions.get(span, -1)
+
+    def decisions_skipping(self, point: int) -> list[int]:
+        """Return the decisions on which a point has a summary control dependence.
+
+        Parameters
+        ----------
+        point : int
+            Its number.
+
+        Returns
+        -------
+        list of int
+            Ascending.
+        """
+        groups = self.reading.listed(point).tolist()
+        return sorted({number for group in groups for number in self.skipping.listed(group).tolist()})
+
+    @cached_property
+    def _decisions(self) -> dict[Span, int]:
+        return {
+            span: point
+            for point, (kind, span) in enumerate(zip(self.kind, self.span, strict=True))
+            if kind is PointKind.DECISION and span is not None
+        }
+
+    @cached_property
+    def _by_line(self) -> dict[int, list[int]]:
+        """The points on each line, without decisions."""
+        found: dict[int, list[int]] = {}
+        for point, (kind, span) in enumerate(zip(self.kind, self.span, strict=True)):
+            if span is not None and kind is not PointKind.DECISION:
+                for line in range(span.line, span.end_line + 1):
+                    found.setdefault(line, []).append(point)
+        return found
+
+
+def joined(tables: Sequence[PointDependences]) -> PointDependences:
+    r"""Number the points of several sources one after the other.
+
+    Parameters
+    ----------
+    tables : sequence of PointDependences
+        One for each source.
+
+    Returns
+    -------
+    PointDependences
+        The first point of a source follows the last one of the source before.
+
+    Examples
+    --------
+    >>> table = PointDependences.of_source(b"a = 1\n")
+    >>> len(table), len(joined([table, table]))
+    (3, 6)
+    """
+    points = np.cumsum([0, *map(len, tables)]).tolist()
+    groups = np.cumsum([0, *[len(table.skipping.start) - 1 for table in tables]]).tolist()
+
+    def put(lists: Iterable[Lists], shifts: Sequence[int]) -> Lists:
+        start: list[Ints] = [np.zeros(1, np.int64)]
+        number: list[Ints] = [np.zeros(0, np.int32)]
+        total = 0
+        for one, shift in zip(lists, shifts, strict=False):
+            start.append(one.start[1:] + total)
+            number.append((one.number + shift).astype(np.int32))
+            total += int(one.start[-1])
+        return Lists(np.concatenate(start), np.concatenate(number))
+
+    return PointDependences(
+        tuple(kind for table in tables for kind in table.kind),
+        tuple(span for table in tables for span in table.span),
+        put((table.controlling for table in tables), points),
+        put((table.inside for table in tables), points),
+        put((table.reading for table in tables), groups),
+        put((table.skipping for table in tables), points),
+        put((table.writing for table in tables), points),
+    )
+
+
+class _Group(NamedTuple):
+    """Something that is read, and may have been written or not."""
+
+    skipping: tuple[int, ...]
+    writing: tuple[int, ...]
+
+
+def _shifted(points: Iterable[int], by: int) -> tuple[int, ...]:
+    return tuple(point + by for point in points)
+
+
+def _controlling(scope: ScopePoints) -> list[list[int]]:
+    """What each point is control dependent on, and the decisions above."""
+    size = len(scope.points)
+    direct: list[set[int]] = [set() for _ in range(size)]
+    for decision, point in control_dependences(size, sorted(scope.edges), [EXIT]):
+        direct[point].add(decision)
+    found = []
+    for point in range(size):
+        nearest, above = set(), set()
+        waiting = [(one, True) for one in direct[point]]
+        seen = set()
+        while waiting:
+            one, near = waiting.pop()
+            if one in seen and not near:
+                continue
+            seen.add(one)
+            kind = scope.points[one].kind
+            if near and kind is not PointKind.JOIN:
+                nearest.add(one)
+            if kind is PointKind.DECISION:
+                above.add(one)
+            # a join has no instances of its own, and a part may have none, so what they depend on takes their place
+            still_near = near and kind in (PointKind.JOIN, PointKind.PART)
+            waiting += [(more, still_near) for more in direct[one] if more not in seen]
+        found.append(sorted(nearest | above))
+    return found
+
+
+class _Reaching:
+    """The writes that reach each point of a scope, without one that certainly replaces them in between.
+
+    A bit of a number stands for each write, and one more for each path that is read: that it has the value from before
+    the scope was entered.
+    """
+
+    def __init__(self, scope: ScopePoints, controlling: Sequence[Sequence[int]]):
+        self._scope, self._controlling = scope, controlling
+        self._writes: list[tuple[int, Path]] = []
+        certain: list[tuple[int, Path]] = []
+        for number, point in enumerate(scope.points):
+            names = point.names
+            certain += [(number, path) for path in names.writes]
+            self._writes += [(number, path) for path in sorted(names.writes | names.changes)]
+        roots = {path[0] for _, path in self._writes}
+        self._read = sorted({path for point in scope.points for path in point.names.reads if path[0] in roots})
+        self._certain = certain
+        self._reach = self._solve() if self._read else [0] * len(scope.points)
+
+    def groups(self) -> Iterator[list[_Group]]:
+        """For each point what it reads that a decision could have left as it was."""
+        of_path = {path: (self._bits_about(path), self._writing(path)) for path in self._read}
+        above = [frozenset(self._decisions(some)) for some in self._controlling]
+        known: dict[tuple[int, Path], _Group | None] = {}
+        for point, reached in zip(self._scope.points, self._reach, strict=True):
+            found: dict[_Group, None] = {}
+            for path in sorted(point.names.reads):
+                if path not in of_path:
+                    continue
+                bits, writing = of_path[path]
+                reaching = reached & bits
+                if (reaching, path) not in known:
+                    known[reaching, path] = self._group(reaching, writing, above)
+                if (group := known[reaching, path]) is not None:
+                    found[group] = None
+            yield list(found)
+
+    def _group(self, reaching: int, writing: tuple[int, ...], above: Sequence[frozenset[int]]) -> _Group | None:
+        """None where one write alone reaches: then no definition is merged by a phi function."""
+        if reaching & (reaching - 1) == 0:
+            return None
+        skipping: set[int] = set()
+        for number in _ones(reaching):
+            if number < len(self._writes):
+                skipping |= above[self._writes[number][0]]
+        return _Group(tuple(sorted(skipping)), writing) if skipping else None
+
+    def _decisions(self, points: Iterable[int]) -> Iterator[int]:
+        return (point for point in points if self._scope.points[point].kind is PointKind.DECISION)
+
+    def _bits_about(self, path: Path) -> int:
+        before = 1 << (len(self._writes) + self._read.index(path))
+        return before | sum(1 << number for number, (_, other) in enumerate(self._writes) if overlap(other, path))
+
+    def _writing(self, path: Path) -> tuple[int, ...]:
+        return tuple(sorted({point for point, other in self._certain if path[: len(other)] == other}))
+
+    def _solve(self) -> list[int]:
+        size, writes = len(self._scope.points), len(self._writes)
+        made, kept = [0] * size, [-1] * size
+        for number, (point, _) in enumerate(self._writes):
+            made[point] |= 1 << number
+        inside = [path for _, path in self._writes] + self._read
+        replaced: dict[Path, int] = {}
+        for point, path in self._certain:
+            if path not in replaced:
+                replaced[path] = sum(1 << number for number, one in enumerate(inside) if one[: len(path)] == path)
+            kept[point] &= ~replaced[path]
+        before: list[list[int]] = [[] for _ in range(size)]
+        after: list[list[int]] = [[] for _ in range(size)]
+        for source, target in self._scope.edges:
+            before[target].append(source)
+            after[source].append(target)
+        reach, leave = [0] * size, [0] * size
+        leave[ENTRY] = ((1 << len(self._read)) - 1) << writes
+        waiting = dict.fromkeys(after[ENTRY])
+        while waiting:
+            point = next(iter(waiting))
+            del waiting[point]
+            reach[point] = 0
+            for one in before[point]:
+                reach[point] |= leave[one]
+            left = (reach[point] & kept[point]) | made[point]
+            if left != leave[point]:
+                leave[point] = left
+                waiting.update(dict.fromkeys(after[point]))
+        return reach
+
+
+def _ones(number: int) -> Iterator[int]:
+    while number:
+        low = number & -number
+        yield low.bit_length() - 1
+        number ^= low
