@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -60,14 +60,7 @@ def read_experiments(
     >>> read_experiments(folder)
     ((), ())
     """
-    boundary = Boundary(workspace)
-    data, problem = _read(boundary)
-    if problem is not None:
-        return (), (problem,)
-    log = _Log(boundary, recorded)
-    for line in data.splitlines():
-        log.take(line)
-    return tuple(log.found.values()), tuple(log.problems())
+    return _experiments(Boundary(workspace), lambda: recorded)
 
 
 def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
@@ -92,8 +85,26 @@ def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
     >>> with_experiments(evidence, folder).experiments
     ()
     """
-    experiments, problems = read_experiments(workspace, {file.path: file.digest for file in evidence.files})
+    experiments, problems = _experiments(
+        Boundary(workspace), lambda: {file.path: file.digest for file in evidence.files}
+    )
+    if not experiments and not problems and not evidence.experiments:
+        return evidence
     return replace(evidence, experiments=experiments, problems=(*evidence.problems, *problems))
+
+
+def _experiments(
+    boundary: Boundary, recorded: Callable[[], Mapping[str, str | None]]
+) -> tuple[tuple[Experiment, ...], tuple[Problem, ...]]:
+    data, problem = _read(boundary)
+    if problem is not None:
+        return (), (problem,)
+    if not data:
+        return (), ()
+    log = _Log(boundary, recorded())
+    for line in data.splitlines():
+        log.take(line)
+    return tuple(log.found.values()), tuple(log.problems())
 
 
 def _read(boundary: Boundary) -> tuple[bytes, Problem | None]:
