@@ -8,13 +8,15 @@ import fcntl
 import hashlib
 import json
 import os
+import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
 from suspectra.errors import EvidenceError, Problem, UsageError
-from suspectra.evidence.c_store import FOLDER, FRAME, HEAD, MAGIC, CRecording, StoredObject
+from suspectra.evidence.c_store import FOLDER, FRAME, HEAD, MAGIC, CRecording, LastPass, StoredObject, StoredTest
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
+from suspectra.evidence.source_changes import SourceLines
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import make_recording_folder, refuse_links
 
@@ -45,8 +47,9 @@ class CRecorder:
     """
 
     def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, object]):
-        self.folder = Path(workspace, FOLDER)
-        make_recording_folder(str(workspace), FOLDER.name, "objects")
+        self.workspace, self.folder = Path(workspace), Path(workspace, FOLDER)
+        for name in ("objects", "sources"):
+            make_recording_folder(str(workspace), FOLDER.name, name)
         for name in ("lock", "tests.log"):
             refuse_links(str(self.folder / name))
         lock = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -61,6 +64,8 @@ class CRecorder:
         self._open()
         self._numbers = {(o.path, o.digest): n for n, o in self.recording.objects.items()}
         self._next = max(self.recording.objects, default=-1) + 1
+        self._run = time.time_ns()
+        self._kept_sources: set[str] = set()
         self.write({"kind": "run", **fields})
 
     def __enter__(self) -> CRecorder:
@@ -83,18 +88,31 @@ class CRecorder:
         live = sum(test.key[0] for test in self.recording.tests.values())
         if self.recording.offset > 2 * live + (1 << 20):
             self._compact()
+        self._drop_sources()
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
         os.ftruncate(self._log, self.recording.offset)
 
     def _compact(self) -> None:
         recording = self.recording
-        used = {number for test in recording.tests.values() for number in test.objects}
+        last_passes = recording.last_passes()
+        runs: list[StoredTest | LastPass] = [*recording.tests.values(), *last_passes.values()]
+        used = {number for ran in runs for number in ran.objects}
         used = (used & set(recording.objects)) | set(recording.newest.values())
         parts = [MAGIC]
         parts += [_framed(_object_fields(number, recording.objects[number])) for number in sorted(used)]
         for test in recording.tests.values():
             fields = _test_fields(test.name, test.objects, test.fields, test.table, test.sources)
             parts.append(_framed(fields, test.table + test.counters))
+            if (last := last_passes.get(test.name)) is not None:
+                sources = dict(last.sources)
+                before = {
+                    "kind": "pass",
+                    "name": test.name,
+                    "run": last.run,
+                    "objects": last.objects,
+                    "sources": sources,
+                }
+                parts.append(_framed(before))
         if recording.exclusions != NO_EXCLUSIONS:
             parts.append(_framed({"kind": "exclusions", **recording.exclusions.fields()}))
         _replace(recording.log, b"".join(parts))
@@ -122,10 +140,12 @@ class CRecorder:
         int
             The object's index in this recording.
         """
+        self._keep_lines(sources)
         digest = hashlib.sha256(notes).hexdigest()
         number = self._numbers.get((path, digest))
-        if number is not None and number == self.recording.newest.get(path):
-            return number
+        newest, objects = self.recording.newest.get(path), self.recording.objects
+        if number is not None and number == newest and objects[number].sources == sources:
+            return number  # not if only the sources differ: notes contain no constants
         stored = self.folder / "objects" / f"{digest}.gcno.z"
         if not stored.exists():
             _replace(stored, zlib.compress(notes))
@@ -162,8 +182,38 @@ class CRecorder:
             The digests of its sources.
         """
         packed = zlib.compress(table) if table else b""
-        whole = _test_fields(name, objects, fields, packed, sources or {})
+        self._keep_lines(sources or {})
+        whole = _test_fields(name, objects, {"run": self._run, **fields}, packed, sources or {})
         self.write(whole, packed + zlib.compress(b"".join(counters)))
+
+    def _keep_lines(self, sources: Mapping[str, str]) -> None:
+        """Store digests of the lines of sources, by which it will be known what changed since a test passed."""
+        for path, digest in sources.items():
+            if digest in self._kept_sources:
+                continue
+            self._kept_sources.add(digest)
+            stored = self._lines_of(digest)
+            if stored.exists():
+                continue
+            with contextlib.suppress(OSError):  # a source that was removed meanwhile can't be compared
+                text = (self.workspace / path).read_bytes()
+                if hashlib.sha256(text).hexdigest() == digest:
+                    _replace(stored, zlib.compress(SourceLines.from_text(path, text).to_bytes()))
+
+    def _drop_sources(self) -> None:
+        """Remove the digests of sources with which no test ran that is recorded, nor passed last."""
+        recording = self.recording
+        runs: list[StoredTest | LastPass] = [*recording.tests.values(), *recording.last_passes().values()]
+        alike: dict[Hashable, StoredTest | LastPass]
+        alike = {(run.objects, frozenset(run.sources.items())): run for run in runs}
+        needed = {digest for run in alike.values() for digest in recording.digests_of(run).values()}
+        for path in (self.folder / "sources").glob("*.z"):
+            if path.name.partition(".")[0] not in needed:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def _lines_of(self, digest: str) -> Path:
+        return self.folder / "sources" / f"{digest}.z"
 
     def exclude(self, exclusions: Exclusions) -> None:
         """Store which lines are excluded from now on.
@@ -233,6 +283,11 @@ def _test_fields(
 ) -> dict[str, object]:
     by_gcovr = {"table": len(table), "sources": dict(sources)} if table else {}
     return {"kind": "test", "name": name, "objects": list(objects), **fields, **by_gcovr}
+
+
+def _pass_fields(name: str, last: LastPass) -> dict[str, object]:
+    fields = {"run": last.run, "objects": last.objects, "sources": dict(last.sources)}
+    return {"kind": "pass", "name": name, **fields}
 
 
 def _object_fields(number: int, stored: StoredObject) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -12,9 +12,10 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.c_changes import ChangesSincePass
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
 from suspectra.evidence.c_lines import CLineTables
-from suspectra.evidence.c_store import FOLDER, CRecording, StoredObject, StoredTest, unpacked
+from suspectra.evidence.c_store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
 from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
@@ -66,6 +67,7 @@ class CRecordingSource:
         self._was_torn = False
         self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
         self._damaged: list[str] = []
+        self._changes = ChangesSincePass()
 
     def watched(self) -> Sequence[str]:
         """Return the log of the recording.
@@ -129,8 +131,26 @@ class CRecordingSource:
         if evidence is None or by_gcovr:
             results = {test.name: _result(test) for test in recording.tests.values()}
             evidence = lines.evidence(recording, results, evidence, digests, problems)
-        self._evidence = evidence = replace(evidence, stacks=self._placed(evidence.files))
+        since_pass = self._changes.update(recording, self._current_digests(), evidence.files, self._sources_of)
+        self._evidence = evidence = replace(evidence, stacks=self._placed(evidence.files), changed=since_pass)
         return evidence
+
+    def _current_digests(self) -> dict[str, str]:
+        digests = self._digests()
+        for test in self._recording.tests.values():
+            digests.update(test.sources)
+        return digests
+
+    def _sources_of(self, ran: LastPass) -> set[str]:
+        """All sources that a test was compiled from, also those that changed before it ran."""
+        found: set[str] = set()
+        assembler, _ = self._assembled_with()
+        for stored in (self._recording.objects.get(number) for number in ran.objects):
+            notes = self._notes(stored.digest, stored.path) if stored else None
+            if isinstance(notes, CObject):
+                resolved = (assembler.paths.resolve(name, notes.folder) for name in notes.sources)
+                found.update(name for name in resolved if name is not None)
+        return found
 
     def _placed(self, files: Sequence[MeasuredFile]) -> dict[str, Stack]:
         """The stacks of failed tests, without calls in sources that changed since."""
@@ -138,9 +158,7 @@ class CRecordingSource:
         for file in files:
             for name, first, last in file.functions:
                 homes.setdefault(name, []).append((file.path, first, last))
-        current_digests = self._digests()
-        for test in self._recording.tests.values():
-            current_digests.update(test.sources)
+        current_digests = self._current_digests()
         previous, self._stacks = self._stacks, {}
         for test in self._recording.tests.values():
             if (head := test.fields.get("stack")) is None:
@@ -150,18 +168,13 @@ class CRecordingSource:
             except (LookupError, TypeError, ValueError):
                 self._damaged.append(test.name)
                 continue
-            recorded_digests = self._digests_of(test)
+            recorded_digests = self._recording.digests_of(test)
             calls = (_at_home(frame, homes.get(frame.function, ())) for frame in stack.frames)
             frames = tuple(call for call in calls if recorded_digests.get(call.file) == current_digests.get(call.file))
             stack = replace(stack, frames=frames)
             known = previous.get(test.name)
             self._stacks[test.name] = known if known == (test, stack) else (test, stack)
         return {name: stack for name, (_, stack) in self._stacks.items()}
-
-    def _digests_of(self, test: StoredTest) -> Mapping[str, str]:
-        """The digests of the sources when a test executed them."""
-        objects = (self._recording.objects.get(number) for number in test.objects)
-        return {**test.sources, **{path: digest for one in objects if one for path, digest in one.sources.items()}}
 
     def _assembled_with(self) -> tuple[CAssembler, CLineTables]:
         run = self._recording.run

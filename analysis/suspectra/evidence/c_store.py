@@ -3,8 +3,9 @@
 ``tests.log`` is a log to which every finished test adds one record in a single write: its outcome and the counters
 of the objects that it executed, or gcovr's report of the lines. If a test runs again, another record is added, and the
 last one counts. ``objects/`` holds the notes (``.gcno``) of the counters, as the compiler wrote them and named by their
-digest, so that a recording stays useful after a rebuild. A record that a killed process left incomplete ends the log;
-it is reported, and removed before the next record is written.
+digest, so that a recording stays useful after a rebuild. ``sources/`` holds digests of the lines of each source, named
+by the digest of the source, so that what changed since a test passed is known. A record that a killed process left
+incomplete ends the log; it is reported, and removed before the next record is written.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
+from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import open_regular, read_regular
 from suspectra.location import Location
+from suspectra_recorder.log.history import Ended, from_newest_runs, passes
 
 FOLDER = Path(".suspectra", "recording-c")
 """Relative to the workspace."""
@@ -38,6 +41,7 @@ HEAD = struct.Struct("<I")
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_NOTES = 1 << 28  # bytes of one object's notes
+_MAX_LINES = 1 << 26  # bytes of the digests of one source
 
 _RECORD = "run suspectra record-c"
 
@@ -67,6 +71,30 @@ class StoredObject:
 
 
 @dataclass(frozen=True)
+class LastPass:
+    """With what a test passed for the last time that does not pass now.
+
+    Parameters
+    ----------
+    run : int
+        When its run began, in nanoseconds since the epoch.
+    objects : tuple of int
+        Indices of the objects that it executed.
+    sources : mapping of str to str
+        Where gcovr read its profiles: SHA-256 of the sources, by path in the workspace.
+
+    Examples
+    --------
+    >>> LastPass(0, (0, 1), {}).objects
+    (0, 1)
+    """
+
+    run: int
+    objects: tuple[int, ...]
+    sources: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class StoredTest:
     """One test of a recording.
 
@@ -86,6 +114,8 @@ class StoredTest:
         The files of gcovr's report, compressed with zlib; empty for a test with counters.
     sources : mapping of str to str
         With a table: SHA-256 of the sources that did not change since they were compiled, by path in the workspace.
+    last_pass : LastPass or None
+        Of a test that does not pass now, if an earlier pass is known.
 
     Examples
     --------
@@ -101,6 +131,22 @@ class StoredTest:
     key: tuple[int, int]
     table: bytes = b""
     sources: Mapping[str, str] = field(default_factory=dict)
+    last_pass: LastPass | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passes now."""
+        return passes(self.fields["verdict"], flaky=False)
+
+    def as_pass(self) -> LastPass | None:
+        """Its last pass, if it is run again and does not pass then.
+
+        Returns
+        -------
+        LastPass or None
+            This run, or the last pass that is known; None if none is.
+        """
+        return LastPass(self.fields.get("run", 0), self.objects, self.sources) if self.passed else self.last_pass
 
 
 @dataclass
@@ -212,8 +258,14 @@ class CRecording:
             start = HEAD.size + size
             end = start + fields.pop("table", 0)
             sources = fields.pop("sources", {})
-            self.tests.pop(name, None)
-            self.tests[name] = StoredTest(name, fields, objects, payload[end:], key, payload[start:end], sources)
+            before = self.tests.pop(name, None)
+            test = StoredTest(name, fields, objects, payload[end:], key, payload[start:end], sources)
+            self.tests[name] = test if before is None or test.passed else replace(test, last_pass=before.as_pass())
+        elif kind == "pass":
+            _all(int, fields["run"], *fields["objects"])
+            _all(str, *fields["sources"], *fields["sources"].values())
+            last_pass = LastPass(fields["run"], tuple(fields["objects"]), fields["sources"])
+            self.tests[fields["name"]] = replace(self.tests[fields["name"]], last_pass=last_pass)
         elif kind == "exclusions":
             self.exclusions = Exclusions.from_fields(fields)
         elif kind == "run":
@@ -235,6 +287,55 @@ class CRecording:
     def newest(self) -> dict[str, int]:
         """The index of the last recorded build of every object, by path."""
         return {self.objects[number].path: number for number in sorted(self.objects)}
+
+    def last_passes(self) -> dict[str, LastPass]:
+        """The last pass of each test that does not pass now, as far as passes of so many runs are kept.
+
+        Returns
+        -------
+        dict of str to LastPass
+            By the name of the test.
+        """
+        known = {name: test.last_pass for name, test in self.tests.items() if test.last_pass and not test.passed}
+        kept = from_newest_runs(Ended(name, one.run, True, str(one.run)) for name, one in known.items())
+        return {ended.name: known[ended.name] for ended in kept}
+
+    def digests_of(self, ran: StoredTest | LastPass) -> dict[str, str]:
+        """The digests of the sources when a test ran.
+
+        Parameters
+        ----------
+        ran : StoredTest or LastPass
+            A run of it.
+
+        Returns
+        -------
+        dict of str to str
+            By path; without sources that changed after they were compiled.
+        """
+        objects = (self.objects.get(number) for number in ran.objects)
+        return {**ran.sources, **{path: digest for one in objects if one for path, digest in one.sources.items()}}
+
+    def lines(self, digest: str) -> SourceLines | None:
+        """Read the digests of a source's lines.
+
+        Parameters
+        ----------
+        digest : str
+            SHA-256 of the source, hexadecimal.
+
+        Returns
+        -------
+        SourceLines or None
+            None where they are missing or damaged.
+        """
+        if not _DIGEST.fullmatch(digest):  # it names a file
+            return None
+        try:
+            data = read_regular(Path(self._real(f"sources/{digest}.z")), _MAX_LINES)
+            return SourceLines.from_bytes(unpacked(data, _MAX_LINES))
+        except (OSError, ValueError):
+            return None
 
     def notes(self, digest: str) -> bytes:
         """Read the content of a ``.gcno`` file.
@@ -318,6 +419,7 @@ def _check_test(name: object, objects: tuple[object, ...], fields: Mapping[str, 
         raise ValueError("not a size")
     _all(str, *fields.get("sources", {}), *fields.get("sources", {}).values())
     _all((int, float), fields.get("seconds", 0.0))
+    _all(int, fields.get("run", 0))
     Verdict(fields["verdict"])
     if any(len(problem) != 4 for problem in fields["problems"]):
         raise ValueError("not a problem")

@@ -1,7 +1,7 @@
 """Which lines of a source differ from those of an older text of it.
 
 Python is compared statement by statement, as recordings are; other languages line by line, without comments and white
-space.
+space. For the latter the digests of the lines are enough (`SourceLines`), so a recording keeps no source text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
+import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
 
@@ -25,6 +27,7 @@ from suspectra_recorder.log.reader import Source
 
 _CELLS = "__suspectra_cells__"
 _MANY_LINES = 5_000
+_LINE = struct.Struct("<IQ")  # its number, and the digest of its text
 # comments, and texts in which one may seem to begin
 _TEXT = r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 _C_COMMENT = re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_TEXT}", re.S)
@@ -61,8 +64,95 @@ def changed_lines(path: str, old: bytes | None, new: bytes) -> Ints:
             return statements.measured.line[changed_statements(_statements(path, old), statements)]
         except (SyntaxError, ValueError, RecursionError, MemoryError, TokenError):
             pass  # one of them is no Python, or not yet
-    comment = _C_COMMENT if is_c(path) else _COMMENT
-    return np.array(sorted(set(_changed_texts(*(_texts(text, comment) for text in (old or b"", new))))), np.int32)
+    return SourceLines.from_text(path, new).changed_since(SourceLines.from_text(path, old or b""))
+
+
+@dataclass(frozen=True)
+class SourceLines:
+    r"""The lines of a source that say something, without comments and white space.
+
+    Parameters
+    ----------
+    lines : tuple of (int, int)
+        The number of each line, from 1, and a digest of its text with 64 bits.
+
+    Examples
+    --------
+    >>> old = SourceLines.from_text("cart.c", b"a = 1;\nb = 2;\nc = 3;\n")
+    >>> new = SourceLines.from_text("cart.c", b"a = 1; /* one */\n\nc  = 4;\n")
+    >>> new.changed_since(old).tolist(), SourceLines.from_bytes(new.to_bytes()) == new
+    ([3], True)
+    """
+
+    lines: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def from_text(cls, path: str, text: bytes) -> SourceLines:
+        """Those of a text.
+
+        Parameters
+        ----------
+        path : str
+            Of the source, which tells its language.
+        text : bytes
+            The whole source.
+
+        Returns
+        -------
+        SourceLines
+            Without empty lines.
+        """
+        lines = _texts(text, _C_COMMENT if is_c(path) else _COMMENT)
+        return cls(tuple((number, _digest(line)) for number, line in lines))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> SourceLines:
+        """The inverse of :meth:`to_bytes`.
+
+        Parameters
+        ----------
+        data : bytes
+            Not trusted.
+
+        Returns
+        -------
+        SourceLines
+            With any numbers of lines.
+
+        Raises
+        ------
+        ValueError
+            When the data is cut off.
+        """
+        try:
+            return cls(tuple(_LINE.iter_unpack(data)))
+        except struct.error:
+            raise ValueError("the digests of its lines are cut off") from None
+
+    def to_bytes(self) -> bytes:
+        """Encode the digests.
+
+        Returns
+        -------
+        bytes
+            Twelve for each line.
+        """
+        return b"".join(_LINE.pack(*line) for line in self.lines)
+
+    def changed_since(self, old: SourceLines) -> Ints:
+        """Find the lines that changed, and those on both sides of what was deleted.
+
+        Parameters
+        ----------
+        old : SourceLines
+            Of the older text.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Lines of this text, ascending and counted from 1.
+        """
+        return np.array(sorted(set(_changed(old.lines, self.lines))), np.int32)
 
 
 def changed_columns(files: Sequence[MeasuredFile], then: Mapping[str, bytes | None], now: Mapping[str, bytes]) -> Row:
@@ -89,16 +179,40 @@ def changed_columns(files: Sequence[MeasuredFile], then: Mapping[str, bytes | No
     >>> changed_columns([cart], {"cart.py": b"a = 1\nb = 2\n"}, {"cart.py": b"a = 1\nb = 3\n"}).tolist()
     [1]
     """
-    columns = [np.zeros(0, np.int64)]
+    columns: list[Ints] = [np.zeros(0, np.int64)]
     start = 0
     for file in files:
         new = now.get(file.path) if file.path in then else None
         if new is not None and file.digest in (None, hashlib.sha256(new).hexdigest()):
-            lines = changed_lines(file.path, then[file.path], new)
-            changed = np.searchsorted(lines, file.line) < np.searchsorted(lines, file.end_line, "right")
-            columns.append(start + np.flatnonzero(changed))
+            columns.append(start + statements_with(changed_lines(file.path, then[file.path], new), file))
         start += len(file.line)
     return np.concatenate(columns).astype(np.int32)
+
+
+def statements_with(lines: Ints, file: MeasuredFile) -> Ints:
+    """Find the statements of a file that have one of some lines.
+
+    Parameters
+    ----------
+    lines : ndarray of int, shape (k,)
+        Ascending.
+    file : MeasuredFile
+        Any.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
+        Their indices in the file, ascending.
+
+    Examples
+    --------
+    >>> lines = np.array([1, 3], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines + 1, np.array([-1, -1], np.int32), ())
+    >>> statements_with(np.array([4]), cart).tolist()
+    [1]
+    """
+    changed = np.searchsorted(lines, file.line) < np.searchsorted(lines, file.end_line, "right")
+    return np.flatnonzero(changed)
 
 
 def _statements(path: str, text: bytes) -> SourceMap:
@@ -115,10 +229,14 @@ def _texts(source: bytes, comment: re.Pattern[str]) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line]
 
 
-def _changed_texts(old: list[tuple[int, str]], new: list[tuple[int, str]]) -> Iterator[int]:
-    texts = [line for _, line in old], [line for _, line in new]
+def _digest(line: str) -> int:
+    return int.from_bytes(hashlib.blake2b(line.encode(), digest_size=8).digest(), "little")
+
+
+def _changed(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> Iterator[int]:
+    digests = [line for _, line in old], [line for _, line in new]
     # without the heuristic the time grows with the square of the most frequent line
-    matcher = difflib.SequenceMatcher(None, *texts, autojunk=len(new) > _MANY_LINES)
+    matcher = difflib.SequenceMatcher(None, *digests, autojunk=len(new) > _MANY_LINES)
     for tag, _, _, first, end in matcher.get_opcodes():
         if tag in ("replace", "insert"):
             yield from (number for number, _ in new[first:end])
