@@ -11,7 +11,7 @@ EVERY = 0
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
-KINDS = {
+KINDS: dict[str, tuple[str, ...]] = {
     COMBINATION: ("mutant", "switch", "value"),
     "switching": ("switch",),
     "value-replacement": ("value",),
@@ -19,6 +19,9 @@ KINDS = {
     "metallaxis": ("changing mutant",),
 }
 """The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
+
+EVERY_MUTANT = "every mutant"
+"""The kind that MUSE as published needs: mutants with passing tests, too, whatever they do to failing ones."""
 
 
 class Outcome(str, Enum):

@@ -15,6 +15,7 @@ import click
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.experiment import COMBINATION, KINDS
+from suspectra.localization import parameter_option, technique_parameters
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.investigation import Investigation
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.investigation import InvestigationProgress
+    from suspectra.techniques.technique import Technique
 
 _COMMAND = "suspectra.command"
 
@@ -52,6 +54,7 @@ def register(cli: click.Group) -> None:
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
     @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True)
     @click.option("--technique", type=click.Choice(list(KINDS)), default="investigation", show_default=True)
+    @parameter_option
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("--hide-values", is_flag=True, help="Log why a value was tried, and not the value.")
@@ -82,6 +85,7 @@ class _Options(TypedDict):
     python: str | None
     seconds: float
     technique: str
+    parameters: tuple[str, ...]
     top: int
     form: str
     hide_values: bool
@@ -99,8 +103,10 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.recording.launch import resolve
     from suspectra.suspicion import Suspicion
+    from suspectra.techniques import make_technique
 
     began = time.monotonic()
+    technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
     evidence = find_source(chosen["workspace"], edges=True).read()
     root = os.path.realpath(chosen["workspace"])
     failing = _failing_tests(evidence, chosen["tests"])
@@ -113,14 +119,14 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         [failing[name] for name in suspicion.in_turn(failing)],
         suspicion,
         chosen["seconds"],
-        kinds=KINDS[chosen["technique"]],
+        kinds=technique.kinds,
         values_logged=not chosen["hide_values"],
         safety=Safety(chosen["excluded"], chosen["all_modules"], chosen["copy"]),
         forks=chosen["forks"],
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)
-    status = _write(evidence, investigation, made, chosen, time.monotonic() - began)
+    status = _write(evidence, investigation, technique, made, chosen, time.monotonic() - began)
     return INTERRUPTED if interrupted else status
 
 
@@ -176,7 +182,12 @@ def _made(investigation: Investigation, progress: InvestigationProgress) -> tupl
 
 
 def _write(
-    evidence: Evidence, investigation: Investigation, made: Sequence[Experiment], chosen: _Options, seconds: float
+    evidence: Evidence,
+    investigation: Investigation,
+    technique: Technique,
+    made: Sequence[Experiment],
+    chosen: _Options,
+    seconds: float,
 ) -> int:
     from suspectra.evidence.experiments import with_experiments
     from suspectra.evidence.sources import Sources
@@ -184,10 +195,9 @@ def _write(
     from suspectra.output.investigation import write_json
     from suspectra.output.ranking import Listing
     from suspectra.output.table import write_table
-    from suspectra.techniques import make_technique
 
     evidence = with_experiments(evidence, chosen["workspace"])
-    localizer = Localizer(make_technique(chosen["technique"]))
+    localizer = Localizer(technique)
     report = localizer.update(evidence)
     problems = tuple(dict.fromkeys([*investigation.problems, *localizer.problems()]))
     as_json = chosen["form"] == "json"

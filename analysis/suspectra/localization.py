@@ -5,6 +5,7 @@ Every command imports this module, so numpy is imported only when something is r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -43,9 +44,12 @@ evidence_options = options(
     click.option("--outcomes", type=_PATH, help="C/C++: how the tests ended: JUnit XML, JSON, or lines of text."),
     build_options,
 )
+parameter_option = click.option(
+    "--param", "parameters", multiple=True, metavar="KEY=VALUE", help="A technique's own parameter."
+)
 technique_options = options(
     declared(TECHNIQUE, metavar="NAME"),
-    click.option("--param", "parameters", multiple=True, metavar="KEY=VALUE", help="A technique's own parameter."),
+    parameter_option,
     declared(CLONE_FAILED),
     click.option("--break-ties", metavar="NAME", help="Let a second technique, such as cp, order what is tied."),
     declared(INCLUDE_TESTS),
@@ -205,13 +209,40 @@ def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool)
 def _make_technique(chosen: RankingOptions) -> Technique:
     from suspectra.techniques import make_technique
 
-    parameters: dict[str, object] = {"clone_failed": chosen["clone_failed"]}
-    for text in chosen["parameters"]:
+    parameters = {"clone_failed": chosen["clone_failed"], **technique_parameters(chosen["parameters"])}
+    return make_technique(chosen["technique"], break_ties=chosen["break_ties"], **parameters)
+
+
+def technique_parameters(texts: Iterable[str]) -> dict[str, object]:
+    """The parameters that a technique is made with.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Such as ``exponent=3``.
+
+    Returns
+    -------
+    dict of str to object
+        By name.
+
+    Raises
+    ------
+    click.BadParameter
+        For another form.
+
+    Examples
+    --------
+    >>> technique_parameters(["exponent=3", "form=published"])
+    {'exponent': 3, 'form': 'published'}
+    """
+    parameters: dict[str, object] = {}
+    for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="'--param'")
         parameters[key.strip().replace("-", "_")] = _value(value.strip())
-    return make_technique(chosen["technique"], break_ties=chosen["break_ties"], **parameters)
+    return parameters
 
 
 def _value(text: str) -> float | int | bool | str:

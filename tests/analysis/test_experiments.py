@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -466,6 +467,14 @@ def test_muse_finds_the_wrong_bound_and_says_what_corrects_it(tmp_path, capsys):
     assert again["complete"]
     assert again["experiments"], "passing tests are run with mutants that change how the failing one fails"
     assert not passing & {one.key for one in read_experiments(tmp_path)[0]} - passing
+    published = investigated(tmp_path, capsys, "--technique", "muse", "--param", "form=published")[1]
+    assert published["complete"]
+    tried = defaultdict(set)
+    for one in read_experiments(tmp_path)[0]:
+        if one.outcome is not Outcome.NOT_REACHED:
+            tried[one.key[1:]].add(one.test)
+    executing = {2: 3, 3: 2, 4: 3, 7: 2}
+    assert all(len(tests) == executing[key[2]] for key, tests in tried.items()), "every mutant with every test"
     assert run(["rank", "--workspace", str(tmp_path), "--technique", "metallaxis"]) == 0
 
 

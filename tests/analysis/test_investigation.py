@@ -145,7 +145,9 @@ def test_each_further_experiment_at_a_place_counts_for_less():
 def test_every_technique_that_needs_experiments_can_be_investigated():
     names = {info.name for info in technique_infos() if Need.EXPERIMENTS in info.needs}
     assert names == set(KINDS)
-    streams = {kind for kinds in KINDS.values() for kind in kinds}
+    published = make_technique("muse", form="published").kinds
+    assert published == make_technique("muse", form="museum").kinds != make_technique("muse").kinds
+    streams = {kind for kinds in (published, *KINDS.values()) for kind in kinds}
     assert streams == set(STREAMS)
     assert set(KINDS[COMBINATION]) <= {RUNS.get(kind, kind) for kind in streams}
 

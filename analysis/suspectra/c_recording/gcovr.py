@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.gcov_json import load_json
 from suspectra.processes.runner import Program, run
+from suspectra.processes.scratch import ScratchFolder
 from suspectra.program.c_files import parse_notes, written_by
 from suspectra.program.c_object import Compiler
 
@@ -154,7 +154,8 @@ class Gcovr:
         return [file for (gcov, folder), group in groups.items() for file in self._report(gcov, folder, group)]
 
     def _report(self, gcov: str, folder: str, objects: Sequence[Measured]) -> list[dict[str, Any]]:
-        with tempfile.TemporaryDirectory(prefix="suspectra-gcovr-") as scratch:
+        with ScratchFolder() as folder_of_report:
+            scratch = str(folder_of_report)
             profiles = os.path.join(scratch, "profiles")
             for number, measured in enumerate(objects):
                 place = os.path.join(profiles, str(number))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -36,6 +34,7 @@ from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
 from suspectra.processes.events import Ended, Stopped
 from suspectra.processes.runner import Program, memory_folder, run
+from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.log.stack import Stack
 
@@ -140,8 +139,8 @@ def record_c(
     paths = SourcePaths(workspace, pairs, test_patterns)
     fields = {"mapping": [list(pair) for pair in pairs], "test_patterns": list(test_patterns)}
     stop = cancel or Token()
-    with CRecorder(workspace, fields) as recorder, tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
-        preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
+    with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:
+        preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
         files = WorkspaceFiles(
@@ -227,11 +226,8 @@ class _Session:
                 problems = [Problem(case.name, "", f"this test was not run: {unable}", "fix that and record it again")]
             self._store(result, problems, TestData())
             return result, problems
-        scratch = tempfile.mkdtemp(prefix="suspectra-", dir=memory_folder())
-        try:
-            return self._run(case, scratch)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with ScratchFolder(memory_folder()) as scratch:
+            return self._run(case, str(scratch))
 
     def _run(self, case: CCase, scratch: str) -> tuple[TestResult | None, list[Problem]]:
         prefix = os.path.join(scratch, "profile")

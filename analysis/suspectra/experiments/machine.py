@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections import deque
@@ -23,6 +21,7 @@ from suspectra.errors import EvidenceError, Problem, SuspectraError
 from suspectra.experiments.runs import Alteration, Answer, Job, Runs, Trace, answer_of, request
 from suspectra.processes.events import Ended, Event, Output
 from suspectra.processes.runner import Program, Streams, run
+from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.watchdog import Watchdog
 from suspectra_recorder.experiments.order import Order
 
@@ -80,7 +79,7 @@ class Machine(Runs):
         original: Path | None = None,
     ):
         self._file = file
-        self._scratch = tempfile.mkdtemp(prefix="suspectra-")
+        self._scratch = ScratchFolder()
         self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
         self._rest = b""
         self._channel, theirs = socket.socketpair()
@@ -90,7 +89,7 @@ class Machine(Runs):
             str(workspace),
             tuple(tests),
             tuple(kinds),
-            self._scratch,
+            str(self._scratch.path),
             tuple(excluded),
             str(original or workspace),
             channel=theirs.fileno(),
@@ -208,7 +207,7 @@ class Machine(Runs):
         self._thread.join(_GRACE_S)
         self._token.cancelled = True
         self._watchdog.release()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.remove()
 
     def __enter__(self) -> Machine:
         return self
@@ -251,9 +250,12 @@ class FreshRuns(Runs):
         return [self._answer(request(test, [job], steps=steps, seconds=seconds)) for job in jobs]
 
     def _answer(self, what: dict[str, Any]) -> dict[str, Any]:
-        test, seconds = what["test"], what["seconds"]
         check()
-        scratch = Path(tempfile.mkdtemp(prefix="suspectra-"))
+        with ScratchFolder() as scratch:
+            return self._answer_in(scratch, what)
+
+    def _answer_in(self, scratch: Path, what: dict[str, Any]) -> dict[str, Any]:
+        test, seconds = what["test"], what["seconds"]
         answers = scratch / "answers"
         answers.touch()
         environment = dict(os.environ)
@@ -271,17 +273,14 @@ class FreshRuns(Runs):
         order.put_into(environment)
         arguments = (*self._command, str(self._workspace / self._file))
         program = Program(arguments, str(self._workspace), environment, timeout=seconds + START_S, guarded=True)
-        try:
-            ended = run(program)
-            greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
-            if found:
-                answer: dict[str, Any] = found[0]
-                return answer
-            if test not in greeting.get("tests", ()):
-                raise EvidenceError(missing(self._file, test, greeting))
-            return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        ended = run(program)
+        greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
+        if found:
+            answer: dict[str, Any] = found[0]
+            return answer
+        if test not in greeting.get("tests", ()):
+            raise EvidenceError(missing(self._file, test, greeting))
+        return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
 
     def close(self) -> None:
         """Nothing is left."""

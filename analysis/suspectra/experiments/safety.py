@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from suspectra.errors import EvidenceError, Problem
+from suspectra.processes.scratch import ScratchFolder
 
 _NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "__pycache__", ".tox", ".nox"})
 
@@ -55,11 +55,8 @@ class Safety:
         if not self.copy:
             yield workspace
             return
-        above = tempfile.mkdtemp(prefix="suspectra-")
-        try:
-            yield _copied(workspace, Path(os.path.realpath(above), workspace.name or "workspace"))
-        finally:
-            shutil.rmtree(above, ignore_errors=True)
+        with ScratchFolder() as above:
+            yield _copied(workspace, above / (workspace.name or "workspace"))
 
 
 def _copied(workspace: Path, copy: Path) -> Path:

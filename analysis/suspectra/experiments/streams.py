@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Experiment
-from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, changes, nearest_first, repairs
+from suspectra.experiment import EVERY_MUTANT, Experiment
+from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, always, changes, nearest_first, repairs
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.replacing import ValueReplacing
@@ -128,6 +128,24 @@ def changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Exp
     return _mutated(test, setting, changes, MAX_PASSING)  # each counts
 
 
+def every_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+    """Run mutants with a failing test, and each with passing tests: MUSE as published.
+
+    Parameters
+    ----------
+    test : RepeatedTest
+        The test.
+    setting : Setting
+        What else there is to know.
+
+    Returns
+    -------
+    iterator of Experiment
+        As each is made.
+    """
+    return _mutated(test, setting, always, MAX_PASSING)
+
+
 def _mutated(
     test: RepeatedTest, setting: Setting, verify: Callable[[Experiment], bool], enough_broken: int
 ) -> Iterator[Experiment]:
@@ -226,8 +244,9 @@ STREAMS: dict[str, StreamMaker] = {
     "switch": switch_stream,
     "value": value_stream,
     "changing mutant": changing_mutant_stream,
+    EVERY_MUTANT: every_mutant_stream,
 }
 """By the kind of experiments, in the order in which they begin."""
 
-RUNS = {"changing mutant": "mutant"}
+RUNS = {"changing mutant": "mutant", EVERY_MUTANT: "mutant"}
 """The kind of runs, where it is not that of the experiments."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from suspectra.arrays import Floats
 from suspectra.errors import Problem, UsageError
+from suspectra.experiment import EVERY_MUTANT
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
@@ -75,6 +76,11 @@ class Muse(Technique):
         if self.form not in _FORMS:
             cause = f"there is no form {self.form!r}"
             raise UsageError(Problem("", "form", cause, f"it is one of {', '.join(_FORMS)}"))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Mutants; for the published forms, with passing tests whatever they do to failing ones."""
+        return super().kinds if self.form == LAZY else (EVERY_MUTANT,)
 
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None

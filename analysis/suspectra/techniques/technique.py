@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from suspectra.experiment import KINDS
 from suspectra.program import Program
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, ReportT, Suspect
@@ -55,6 +56,11 @@ class Technique(ABC):
             If there are several, the first one needs only lines. By default, only this technique.
         """
         return (self,)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of experiments that it needs, in the order in which they begin; empty for none."""
+        return KINDS.get(self.name, ())
 
     @abstractmethod
     def localize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -16,6 +15,7 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError
 from suspectra.processes.events import Ended, Output, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
+from suspectra.processes.scratch import ScratchFolder
 from suspectra.quantity import many
 from suspectra.recording.endings import in_words
 from suspectra_server.protocol import State
@@ -139,12 +139,10 @@ class TestRun:
 
     async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
         """Run the tests of a folder, and return whether all were run."""
-        with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
+        with await self._files.run(ScratchFolder) as scratch:
             tests = self._tests.get(folder.uri)
             show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
-            shown, program = await self._files.run(
-                lambda: (show(), _program(find(), tests, folder.root, Path(scratch)))
-            )
+            shown, program = await self._files.run(lambda: (show(), _program(find(), tests, folder.root, scratch)))
             self._token = Token()
             if self._cancelled or folder.removed:
                 return False
