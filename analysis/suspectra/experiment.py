@@ -76,7 +76,7 @@ class Experiment:
         How a decision came out then: ``true`` or ``false``, or ``other`` for the opposite of what it was each time.
         Of other kinds: what was done in a word.
     outcome : Outcome
-        How the test ended.
+        How the test ended; as long as it was not run, `Outcome.NOT_REACHED`.
     seconds : float
         How long it took.
     guard : bool
@@ -108,8 +108,8 @@ class Experiment:
     place: str
     instance: int
     action: str
-    outcome: Outcome
-    seconds: float
+    outcome: Outcome = Outcome.NOT_REACHED
+    seconds: float = 0.0
     guard: bool = False
     detail: str = ""
     end_column: int = 0

@@ -10,6 +10,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiment import Experiment
+from suspectra.experiments.investigation import Suspects
 from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.program.calls import Calls
@@ -25,7 +26,7 @@ TOP_RANK, MAX_FILES = 20, 3
 """Experiments are made at the statements of these ranks, in the files of the first ones, and in functions they call."""
 
 
-class Suspicion:
+class Suspicion(Suspects):
     """How suspicious statements are, for the tests of each failure group.
 
     Parameters
@@ -80,37 +81,11 @@ class Suspicion:
         return [test for turn in zip_longest(*groups) for test in turn if test is not None]
 
     def at(self, group: int, file: str, line: int) -> float:
-        """How suspicious a statement is, in relation to the others of a group.
-
-        Parameters
-        ----------
-        group : int
-            An index into `groups`.
-        file : str
-            Relative to the workspace, with forward slashes.
-        line : int
-            Any line of the statement.
-
-        Returns
-        -------
-        float
-            Those of all statements sum to 1; 0 where no experiment is to be made.
-        """
+        """How suspicious a statement is: those of all statements of a group sum to 1."""
         return self._groups[group].at(file, line)
 
     def spectrum(self, group: int) -> Spectrum:
-        """What the tests of a group, and all passing tests, execute.
-
-        Parameters
-        ----------
-        group : int
-            An index into `groups`.
-
-        Returns
-        -------
-        Spectrum
-            Not changed by results.
-        """
+        """What the tests of a group, and all passing tests, execute."""
         return self._groups[group].base.spectrum
 
     @property
@@ -124,28 +99,11 @@ class Suspicion:
         return frozenset(found)
 
     def read(self, file: str) -> bytes | None:
-        """The source of a file.
-
-        Parameters
-        ----------
-        file : str
-            Relative to the workspace, with forward slashes.
-
-        Returns
-        -------
-        bytes or None
-            None if it can't be read.
-        """
+        """The source of a file, as it was recorded."""
         return self._source_of(file) if self._source_of is not None else None
 
     def update(self, made: Sequence[Experiment]) -> None:
-        """Take results into account.
-
-        Parameters
-        ----------
-        made : sequence of Experiment
-            All there are by now.
-        """
+        """Rank each group again with all results."""
         for group in self._groups:
             group.update(made)
 

@@ -21,15 +21,15 @@ def loaded(source, board=None, path="program.py"):
     """The namespace of an instrumented source, and its board."""
     board = board or Switchboard()
     tree = ast.parse(source, path)
-    sites = instrument(tree, NAME, board.next)
-    board.add(path, sites)
+    sites = instrument(tree, NAME, board.sources.next)
+    board.sources.add(path, sites)
     names = {"__name__": "program"}
     exec(with_cells(compile(tree, path, "exec"), NAME, board), names)
     return names, board
 
 
 def kinds(board):
-    return [site.kind for source in board.sources for site in source.sites]
+    return [site.kind for source in board.sources.loaded for site in source.points]
 
 
 # each defines f, and says of which arguments; the kinds of its decisions, in the order of their numbers
@@ -216,7 +216,7 @@ def test_lines_are_executed_in_the_same_order():
 def test_guards_are_known():
     source = "def f(x):\n    if x:\n        raise ValueError\n    if x and not x:\n        y = 1\n    else:\n        raise KeyError\n    if x:\n        x = 1"
     _, board = loaded(source)
-    assert [site.guard for site in board.sources[0].sites] == [True, True, True, True, False]
+    assert [site.guard for site in board.sources.loaded[0].points] == [True, True, True, True, False]
 
 
 class InMemory(SourceLoader):
@@ -240,8 +240,8 @@ def test_a_source_that_differs_from_its_file_is_not_instrumented(tmp_path):
     hook.install()
     try:
         InMemory(path, b"x = 3 if __name__ else 4\n").get_code("program")
-        assert not board.sources
+        assert not board.sources.loaded
         InMemory(path, path.read_bytes()).get_code("program")
-        assert [source.path for source in board.sources] == ["program.py"]
+        assert [source.path for source in board.sources.loaded] == ["program.py"]
     finally:
         hook.uninstall()

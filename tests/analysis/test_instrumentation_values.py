@@ -39,7 +39,7 @@ def loaded(source, values=None, path="program.py"):
 
 
 def assigned(values):
-    return [assignment for source in values.sources for assignment in source.assignments]
+    return [assignment for source in values.sources.loaded for assignment in source.points]
 
 
 # each defines f, and says of which arguments; the names of what gets values, in the order of their numbers

@@ -17,7 +17,6 @@ from suspectra.experiments.alternates import one_more, pool, published, roots
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import Replacement, ValueReplacing
-from suspectra.experiments.runs import Answer
 from suspectra.program import Program
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
@@ -308,5 +307,5 @@ def test_what_is_replaced_is_named_as_it_is_read(machine):
     tried = next(tried for tried, _ in chunk if tried.parts and () not in tried.parts)
     ((part, number),) = tried.parts.items()
     replacement = Replacement(tried.place, 2, part, published(number, [number + 3])[0])
-    experiment = replacement.experiment("test_x", Answer(Outcome.PASSED, 0.1, ""))
+    experiment = replacement.experiment("test_x")
     assert experiment.condition == "with cents of the return value = 293 the 2nd time"

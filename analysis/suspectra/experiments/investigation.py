@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.experiments import read_experiments
@@ -52,13 +52,18 @@ class Progress:
     share: float
 
 
-class Suspects(Protocol):
-    """Says where experiments are worth most."""
+class Suspects(ABC):
+    """Says where experiments are worth most.
 
-    @property
-    def groups(self) -> Sequence[Sequence[str]]:
-        """The names of the failing tests of each failure group."""
+    Attributes
+    ----------
+    groups : sequence of sequence of str
+        The names of the failing tests of each failure group.
+    """
 
+    groups: Sequence[Sequence[str]]
+
+    @abstractmethod
     def at(self, group: int, file: str, line: int) -> float:
         """How suspicious a statement is for a group.
 
@@ -77,6 +82,7 @@ class Suspects(Protocol):
             Only the relation to others has a meaning; 0 where no experiment is to be made.
         """
 
+    @abstractmethod
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute.
 
@@ -91,6 +97,7 @@ class Suspects(Protocol):
             Not changed by results.
         """
 
+    @abstractmethod
     def read(self, file: str) -> bytes | None:
         """The source of a file.
 
@@ -105,6 +112,7 @@ class Suspects(Protocol):
             None if it can't be read.
         """
 
+    @abstractmethod
     def update(self, made: Sequence[Experiment]) -> None:
         """Take results into account.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from suspectra.arrays import Bools
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.runs import Alteration, Answer
+from suspectra.experiments.repeated_tests import RepeatedTests
+from suspectra.experiments.runs import Alteration
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
@@ -67,7 +68,7 @@ class Mutation(Alteration):
         text, functions = made if made is not None else ("", ())
         return {"kind": "mutant", "file": self.file, "source": text, "functions": [list(name) for name in functions]}
 
-    def experiment(self, test: str, answer: Answer | None = None) -> Experiment:
+    def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test."""
         edit = self.mutant.edit
         return Experiment(
@@ -80,50 +81,11 @@ class Mutation(Alteration):
             self.mutant.operator,
             EVERY,
             "mutated",
-            answer.outcome if answer else Outcome.NOT_REACHED,
-            round(answer.seconds, 6) if answer else 0.0,
-            self.mutant.guard,
-            self.mutant.description,
-            edit.end_column,
-            edit.text,
+            guard=self.mutant.guard,
+            detail=self.mutant.description,
+            end_column=edit.end_column,
+            replacement=edit.text,
         )
-
-
-class Tests(Protocol):
-    """Tests by name; not all of them have to be known beforehand."""
-
-    def __getitem__(self, name: str) -> RepeatedTest:
-        """Look a test up.
-
-        Parameters
-        ----------
-        name : str
-            Its node id.
-
-        Returns
-        -------
-        RepeatedTest
-            The same one each time.
-
-        Raises
-        ------
-        EvidenceError
-            When no experiments can be made with it.
-        """
-
-    def runs(self, name: str) -> bool:
-        """Whether the machine of a test has started, so that running the test costs little.
-
-        Parameters
-        ----------
-        name : str
-            Its node id.
-
-        Returns
-        -------
-        bool
-            False for tests that are not known, too.
-        """
 
 
 def repairs(experiment: Experiment) -> bool:
@@ -184,7 +146,7 @@ class Mutants:
         Which tests execute what, and how they end.
     read : callable
         Gives the bytes of a source file of the workspace, None for one that can't be read.
-    tests : Tests
+    tests : RepeatedTests
         The failing and the passing tests.
     verify : callable
         Given an experiment with a failing test, whether the mutant is tried with passing tests too.
@@ -196,7 +158,7 @@ class Mutants:
 
     spectrum: Spectrum
     read: Callable[[str], bytes | None]
-    tests: Tests
+    tests: RepeatedTests
     verify: Callable[[Experiment], bool] = repairs
     problems: list[Problem] = field(default_factory=list)
     enough_broken: int = ENOUGH_BROKEN

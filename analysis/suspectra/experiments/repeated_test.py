@@ -100,7 +100,29 @@ class RepeatedTest:
             One for each alteration, as it is known. At the end `complete` says whether there are no more.
         """
         for alteration, answer in self.answers(alterations, end, known):
-            yield replace(alteration.experiment(self.test, answer), changed=self._fails_otherwise(answer))
+            yield self.made(alteration, answer)
+
+    def made(self, alteration: Alteration, answer: Answer) -> Experiment:
+        """The experiment that an alteration is, with its outcome.
+
+        Parameters
+        ----------
+        alteration : Alteration
+            What was different in the run.
+        answer : Answer
+            How the run ended.
+
+        Returns
+        -------
+        Experiment
+            To be logged.
+        """
+        return replace(
+            alteration.experiment(self.test),
+            outcome=answer.outcome,
+            seconds=round(answer.seconds, 6),
+            changed=self._fails_otherwise(answer),
+        )
 
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from suspectra.errors import EvidenceError
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.experiment import EVERY, Experiment
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.runs import Alteration, Answer, Job
@@ -101,7 +101,7 @@ class Replacement(Alteration):
             "compare": self.compare,
         }
 
-    def experiment(self, test: str, answer: Answer | None = None) -> Experiment:
+    def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test."""
         place, (role, value) = self.place, self.alternate
         return Experiment(
@@ -114,8 +114,6 @@ class Replacement(Alteration):
             self._name,
             self.instance,
             role,
-            answer.outcome if answer else Outcome.NOT_REACHED,
-            round(answer.seconds, 6) if answer else 0.0,
             detail=shown(value) if self.logged else f"({role})",
         )
 
@@ -362,7 +360,7 @@ class ValueReplacing:
         return (one for one in replacements if (one.place.file, one.place.line) not in self.repaired)
 
     def _experiment(self, replacement: Replacement, answer: Answer) -> Experiment:
-        experiment = replacement.experiment(self.test.test, answer)
+        experiment = self.test.made(replacement, answer)
         if experiment.outcome.repairs:
             self.repaired.add((experiment.file, experiment.line))
         return experiment

@@ -204,20 +204,18 @@ class Alteration(ABC):
         """
 
     @abstractmethod
-    def experiment(self, test: str, answer: Answer | None = None) -> Experiment:
+    def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test.
 
         Parameters
         ----------
         test : str
             Its name.
-        answer : Answer, optional
-            How the run ended. The key of the experiment does not depend on it.
 
         Returns
         -------
         Experiment
-            To be logged.
+            Before it is made: without an outcome.
         """
 
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suspectra.experiment import EVERY, Experiment, Outcome
-from suspectra.experiments.runs import Alteration, Answer, Job, Place, Trace
+from suspectra.experiment import EVERY, Experiment
+from suspectra.experiments.runs import Alteration, Job, Place, Trace
 
 FEW = 10
 """Times that each decision is switched, before those that are made more often are switched at the others."""
@@ -39,7 +39,7 @@ class Switch(Alteration):
         """How a machine is asked for it."""
         return {"kind": "switch", "file": self.place.file, "number": self.place.number, "instance": self.instance}
 
-    def experiment(self, test: str, answer: Answer | None = None) -> Experiment:
+    def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test."""
         place = self.place
         return Experiment(
@@ -52,9 +52,7 @@ class Switch(Alteration):
             place.kind,
             self.instance,
             self.action,
-            answer.outcome if answer else Outcome.NOT_REACHED,
-            round(answer.seconds, 6) if answer else 0.0,
-            place.guard,
+            guard=place.guard,
         )
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 from suspectra_recorder.experiments.assignments import Assignment, rewrite
 from suspectra_recorder.experiments.literals import as_number, from_text, to_text
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.parts import UNCHANGED, changed, numbers
 from suspectra_recorder.experiments.switchboard import EVERY
 from suspectra_recorder.instrumentation import own
@@ -29,25 +29,6 @@ MAX_COMPARISONS = 3_000
 """How many comparisons of a run are noted."""
 
 _NEXT_COMPARISONS = 300  # after a value was replaced
-
-
-@dataclass
-class AssigningSource:
-    """A source of this process whose values can be replaced.
-
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace, forward slashes.
-    first : int
-        The number of its first assignment.
-    assignments : list of Assignment
-        By number from `first` on.
-    """
-
-    path: str
-    first: int
-    assignments: list[Assignment] = field(default_factory=list)
 
 
 class Replacement(NamedTuple):
@@ -83,44 +64,25 @@ class AssignedValues(Instrument):
         Gives the value that is assigned, from the number of an assignment and its value.
     left, right : callable
         Give the sides of a comparison, from its number and a side.
-    sources : list of AssigningSource
-        In the order in which they were loaded.
+    sources : NumberedSources of Assignment
+        The loaded sources, with their assignments. Comparisons have numbers of their own from the same one on.
     failed : list of tuple
         The sides of comparisons that made the test fail.
     """
 
     def __init__(self) -> None:
         self.put = self.left = self.right = _as_it_is
-        self.sources: list[AssigningSource] = []
-        self.next = 0
+        self.sources: NumberedSources[Assignment] = NumberedSources()
         self.failed: list[tuple[object, object]] = []
-        self._wanted: Callable[[AssigningSource], None] = _ignore
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Let the values of a source go through this object."""
-        return partial(self.add, path, *rewrite(tree, placeholder, self.next))
-
-    def add(self, path: str, assignments: list[Assignment], comparisons: int) -> None:
-        """Know a source, whose assignments and comparisons have the numbers from `next` on.
-
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-        assignments : list of Assignment
-            Of the source.
-        comparisons : int
-            How many it has.
-        """
-        source = AssigningSource(path, self.next, assignments)
-        self.sources.append(source)
-        self.next += max(len(assignments), comparisons)
-        self._wanted(source)
+        return partial(self.sources.add, path, *rewrite(tree, placeholder, self.sources.next))
 
     def leave(self) -> None:
         """Let the program assign what it will."""
         self.put = self.left = self.right = _as_it_is
-        self._wanted = _ignore
+        self.sources.unwatch()
         self.failed.clear()
 
     def note(self) -> Callable[[], dict[str, Any]]:
@@ -150,7 +112,7 @@ class AssignedValues(Instrument):
         def noted() -> dict[str, Any]:
             comparisons.take(self.failed)
             failed = [[_described(left), _described(right)] for left, right in self.failed]
-            places = [(source.path, source.first, source.assignments) for source in self.sources]
+            places = [(source.path, source.first, source.points) for source in self.sources.loaded]
             return {
                 "values": values.tolist(),
                 "texts": list(index),
@@ -181,7 +143,7 @@ class AssignedValues(Instrument):
         passed = replaced = 0
         comparisons = self._compare(0)
 
-        def found(source: AssigningSource) -> None:
+        def find(source: NumberedSource[Assignment]) -> None:
             nonlocal target
             if source.path == wanted.path:
                 target = source.first + wanted.number
@@ -198,9 +160,8 @@ class AssignedValues(Instrument):
                         return other
             return value
 
-        for source in self.sources:
-            found(source)
-        self.put, self._wanted = put, found
+        self.sources.watch(find)
+        self.put = put
         if compare:
             self.left, self.right = comparisons.left, comparisons.right
 
@@ -262,7 +223,3 @@ def _described(value: object) -> str:
 
 def _as_it_is(number: int, value: Any) -> Any:
     return value
-
-
-def _ignore(source: AssigningSource) -> None:
-    pass

@@ -36,7 +36,7 @@ class Tracing(RunKind):
 
     def take_back(self) -> dict[str, Any]:
         """The decisions, where they are, and the digests of all sources."""
-        sites = [(source.path, source.first, source.sites) for source in self._board.sources]
+        sites = [(source.path, source.first, source.points) for source in self._board.sources.loaded]
         return {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
 
 

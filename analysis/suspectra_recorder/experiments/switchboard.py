@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from suspectra_recorder.experiments.decisions import Site, instrument
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, os
 from suspectra_recorder.instrumentation.own_syntax import ast
@@ -35,25 +35,6 @@ class StepsSpent(BaseException):
     """A run made as many decisions as it may: it is probably caught in a loop."""
 
 
-@dataclass
-class LoadedSource:
-    """A source of this process whose decisions ask the board.
-
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace, forward slashes.
-    first : int
-        The number of its first decision.
-    sites : list of Site
-        Its decisions.
-    """
-
-    path: str
-    first: int
-    sites: list[Site] = field(default_factory=list)
-
-
 class Switchboard(Instrument):
     """The decisions of a process; instrumented code has it as a constant.
 
@@ -61,37 +42,20 @@ class Switchboard(Instrument):
     ----------
     decide : callable
         Gives the truth with which the program goes on, from the number of a decision and how it comes out.
-    sources : list of LoadedSource
-        In the order in which they were loaded.
+    sources : NumberedSources of Site
+        The loaded sources, with their decisions.
     """
 
     def __init__(self) -> None:
         self.decide: Decide = _as_it_is
-        self.sources: list[LoadedSource] = []
-        self.next = 0
+        self.sources: NumberedSources[Site] = NumberedSources()
         self._kept: dict[int, list[Any]] = {}  # values of operands until they are taken, by thread
-        self._wanted: Callable[[LoadedSource], None] = _ignore
         self._limit = _Limit(0)
 
     @property
     def stopped(self) -> bool:
         """Whether the run made more decisions than it may."""
         return self._limit.stopped
-
-    def add(self, path: str, sites: list[Site]) -> None:
-        """Know a source, whose decisions have the numbers from `next` on.
-
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-        sites : list of Site
-            Its decisions.
-        """
-        source = LoadedSource(path, self.next, sites)
-        self.sources.append(source)
-        self.next += len(sites)
-        self._wanted(source)
 
     def keep(self, value: Any) -> Any:
         """Keep the value of an operand until it is known whether it is the value of the whole.
@@ -125,7 +89,8 @@ class Switchboard(Instrument):
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Let the decisions of a source ask this board."""
-        return partial(self.add, path, instrument(tree, placeholder, self.next, asserts=asserts))
+        sites = instrument(tree, placeholder, self.sources.next, asserts=asserts)
+        return partial(self.sources.add, path, sites)
 
     def limit(self, steps: int) -> None:
         """Count decisions from now on.
@@ -147,7 +112,8 @@ class Switchboard(Instrument):
 
     def leave(self) -> None:
         """Let the program decide by itself."""
-        self.decide, self._wanted = _as_it_is, _ignore
+        self.decide = _as_it_is
+        self.sources.unwatch()
 
     def note(self) -> array[int]:
         """Note all decisions from now on, besides counting them.
@@ -193,7 +159,7 @@ class Switchboard(Instrument):
         passed = switched = 0
         limit = self._limit
 
-        def wanted(source: LoadedSource) -> None:
+        def find(source: NumberedSource[Site]) -> None:
             nonlocal target
             if source.path == path:
                 target = source.first + index
@@ -211,9 +177,8 @@ class Switchboard(Instrument):
                     return not taken
             return taken
 
-        for source in self.sources:
-            wanted(source)
-        self.decide, self._wanted = decide, wanted
+        self.sources.watch(find)
+        self.decide = decide
         return lambda: switched
 
     def fork(self, jobs: Sequence[tuple[str, int, int]], fork: Callable[[int], bool]) -> Callable[[], bool]:
@@ -238,7 +203,7 @@ class Switchboard(Instrument):
         thread = _thread.get_ident()
         note = self.decide
 
-        def wanted(source: LoadedSource) -> None:
+        def find(source: NumberedSource[Site]) -> None:
             for job, (path, index, instance) in enumerate(jobs):
                 if source.path == path:
                     times = waiting.setdefault(source.first + index, {})
@@ -258,9 +223,8 @@ class Switchboard(Instrument):
                         return not taken
             return taken
 
-        for source in self.sources:
-            wanted(source)
-        self.decide, self._wanted = decide, wanted
+        self.sources.watch(find)
+        self.decide = decide
         return lambda: forked
 
 
@@ -281,7 +245,3 @@ class _Limit:
 
 def _as_it_is(number: int, taken: bool) -> bool:
     return taken
-
-
-def _ignore(source: LoadedSource) -> None:
-    pass
