@@ -11,6 +11,8 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from doctest import DocTestParser
+from functools import cache
 from typing import Any
 
 from numpydoc.docscrape import NumpyDocString
@@ -87,9 +89,27 @@ def problems(name: PublicName) -> Iterator[str]:
         yield "The shape of the arrays is not said"
     described = Counter(part for one in sections["Parameters"] for part in one.name.split(", "))
     yield from (f"{part} is twice among Parameters" for part, times in described.items() if times > 1)
-    in_reference = name.room or name.full_name in EXPORTED
-    if in_reference and not name.owner and ">>> " not in name.docstring:
-        yield "A class or function of the API reference needs an example"
+    if (name.room or name.full_name in EXPORTED) and not _has_example(name, overrides=may_inherit):
+        yield "It needs an example" + (", or a call in the example of its class" if name.owner else "")
+
+
+def _has_example(name: PublicName, *, overrides: bool) -> bool:
+    """Whether an example shows it: its own, or for a method that of its class, or of the method that it overrides."""
+    if ">>> " in name.docstring or overrides:
+        return True
+    return name.owner is not None and name.node.name in _used(ast.get_docstring(name.owner) or "")
+
+
+@cache
+def _used(docstring: str) -> frozenset[str]:
+    """The attributes that the examples of a docstring read, and the methods that they define."""
+    try:
+        examples = "".join(one.source for one in DocTestParser().get_examples(docstring))
+        nodes = list(ast.walk(ast.parse(examples)))
+    except (SyntaxError, ValueError):
+        return frozenset()  # the test of the examples says where
+    defined = (one.name for one in nodes if isinstance(one, ast.FunctionDef))
+    return frozenset((*defined, *(one.attr for one in nodes if isinstance(one, ast.Attribute))))
 
 
 def _is_array(annotation: str) -> bool:

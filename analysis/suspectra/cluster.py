@@ -52,10 +52,11 @@ class Cluster:
     Examples
     --------
     >>> from distributed import LocalCluster
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> workers = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
     >>> with workers, Cluster(workers.scheduler_address) as cluster:
-    ...     sorted(cluster.outcomes(abs, [-1, 2]))
-    [(0, 1), (1, 2)]
+    ...     sorted(cluster.outcomes(abs, [-1, 2])), cluster.count(spectrum).ef.tolist()
+    ([(0, 1), (1, 2)], [1, 1, 0])
     """
 
     def __init__(self, address: str):

@@ -97,6 +97,10 @@ class Experiment:
     ... )
     >>> print(experiment)
     cart.py:8: test_a passes if this comes out false the 3rd time
+    >>> experiment.condition
+    'if this comes out false the 3rd time'
+    >>> experiment.key
+    ('test_a', 'switch', 'cart.py', 8, 7, 'if', 3, '', '')
     """
 
     test: str

@@ -49,6 +49,17 @@ class Localizer:
     >>> localizer.select(make_technique("dstar"))
     Traceback (most recent call last):
     suspectra.errors.NothingToRank: there is no evidence yet. Fix: run the tests with suspectra record
+    >>> import numpy as np
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines, rows = np.array([1, 2], np.int32), (np.array([0, 1], np.int32), np.array([0], np.int32))
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> tests = TestResult("test_all", Verdict.FAILED), TestResult("test_none", Verdict.PASSED)
+    >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32))
+    >>> [report.suspect(0).location.line for report in localizer.improve(evidence)]
+    [2]
+    >>> localizer.program.files[0].path, localizer.groups().groups[0].title
+    ('cart.py', 'cart.py:2')
     """
 
     def __init__(

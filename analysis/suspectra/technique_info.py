@@ -63,6 +63,8 @@ class TechniqueInfo:
     >>> info = TechniqueInfo("hits", "Hits", "formula", "nobody", "ef", needs=EDGES)
     >>> info.name, info.wants_edges
     ('hits', True)
+    >>> info.needs_flow
+    True
     """
 
     name: str

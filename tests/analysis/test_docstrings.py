@@ -49,6 +49,12 @@ WHOLE = "Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n\nReturns\n--
 RAISES = "\nRaises\n------\nValueError\n    When it is odd.\n"
 
 
+@pytest.fixture
+def check(monkeypatch):
+    monkeypatch.syspath_prepend(ANALYSIS.parent / "docs")
+    return importlib.import_module("check_docstrings")
+
+
 @pytest.mark.parametrize(
     ("docstring", "found"),
     [
@@ -62,9 +68,7 @@ RAISES = "\nRaises\n------\nValueError\n    When it is odd.\n"
         (WHOLE + RAISES + "\nExamples\n--------\n>>> halve(4)\n2\n", None),
     ],
 )
-def test_what_a_docstring_lacks_is_found(docstring, found, monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ANALYSIS.parent / "docs")
-    check = importlib.import_module("check_docstrings")
+def test_what_a_docstring_lacks_is_found(docstring, found, check, tmp_path):
     module = tmp_path / "module.py"
     module.write_text(
         "def halve(value: int) -> int:\n    if value % 2:\n        raise ValueError\n    return value // 2\n"
@@ -73,3 +77,20 @@ def test_what_a_docstring_lacks_is_found(docstring, found, monkeypatch, tmp_path
     function.body[:0] = [ast.Expr(ast.Constant(docstring))] if docstring else []
     wrong = list(check.problems(check.PublicName("suspectra.report", module, function, None)))
     assert any(found in one for one in wrong) if found else not wrong, wrong
+
+
+@pytest.mark.parametrize(
+    ("of_class", "of_method", "lacks"),
+    [
+        (">>> Half(4).rounded", "Whole.", False),
+        (">>> class Other(Half):\n...     def rounded(self):\n...         pass", "Whole.", False),
+        (">>> Half(4)", "Whole.", True),
+        (">>> Half(4)", "Whole.\n\nExamples\n--------\n>>> Half(4).rounded\n2", False),
+    ],
+)
+def test_a_method_needs_a_call_in_the_example_of_its_class(of_class, of_method, lacks, check, tmp_path):
+    docstring = f"Half.\n\nExamples\n--------\n{of_class}\n"
+    source = f"class Half:\n    {docstring!r}\n    @property\n    def rounded(self):\n        {of_method!r}\n"
+    owner = ast.parse(source).body[0]
+    wrong = list(check.problems(check.PublicName("suspectra.report", tmp_path / "module.py", owner.body[1], owner)))
+    assert any("call in the example of its class" in text for text in wrong) is lacks, wrong

@@ -73,6 +73,9 @@ class EvidenceSubject:
     >>> subject = EvidenceSubject("shop", "shop 17", folder, None, coverage, None, faults)
     >>> subject.files() == [coverage, faults]
     True
+    >>> subject.read()
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: .coverage: there is no such file. Fix: name a coverage.py data file; …
     """
 
     family: str

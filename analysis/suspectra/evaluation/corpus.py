@@ -72,6 +72,8 @@ class SubjectFile:
     >>> subject = SubjectFile("shop", "shop-17", Path("corpus/shop-17.npz"))
     >>> [path.name for path in subject.files()]
     ['shop-17.npz', 'shop-17.tb.json.gz', 'shop-17.src.json.gz']
+    >>> subject.tracebacks.name, subject.changed_source.name
+    ('shop-17.tb.json.gz', 'shop-17.src.json.gz')
     """
 
     family: str

@@ -51,8 +51,8 @@ class Choice:
     Examples
     --------
     >>> choice = Choice("dstar", (("exponent", 3),), "DStar3")
-    >>> choice.title, choice.make(clone=False).info.formula
-    ('DStar3', 'ef^exponent / (nf + ep)')
+    >>> choice.title, choice.clones, choice.make(clone=False).info.formula
+    ('DStar3', True, 'ef^exponent / (nf + ep)')
     """
 
     name: str
@@ -244,6 +244,8 @@ class Description(Protocol):
     >>> subject: Description = SubjectFile("shop", "shop-17", Path("shop-17.npz"))
     >>> subject.name
     'shop-17'
+    >>> [path.name for path in subject.files()]
+    ['shop-17.npz', 'shop-17.tb.json.gz', 'shop-17.src.json.gz']
     """
 
     @property

@@ -37,6 +37,8 @@ class Boundary:
     ('src/cart.py', None, False)
     >>> sorted(boundary.existing(["src", "cart.py"]))
     ['src']
+    >>> boundary.real_workspace == os.path.realpath(folder)
+    True
     """
 
     def __init__(self, workspace: str | os.PathLike[str]):

@@ -66,7 +66,7 @@ class CRecorder:
         self._next = max(self.recording.objects, default=-1) + 1
         self._run = time.time_ns()
         self._kept_sources: set[str] = set()
-        self.write({"kind": "run", **fields})
+        self._write({"kind": "run", **fields})
 
     def __enter__(self) -> CRecorder:
         return self
@@ -152,7 +152,7 @@ class CRecorder:
         number, self._next = self._next, self._next + 1
         self._numbers[path, digest] = number
         self.recording.objects[number] = StoredObject(path, digest, dict(sources))
-        self.write(_object_fields(number, self.recording.objects[number]))
+        self._write(_object_fields(number, self.recording.objects[number]))
         return number
 
     def add_test(
@@ -184,7 +184,7 @@ class CRecorder:
         packed = zlib.compress(table) if table else b""
         self._keep_lines(sources or {})
         whole = _test_fields(name, objects, {"run": self._run, **fields}, packed, sources or {})
-        self.write(whole, packed + zlib.compress(b"".join(counters)))
+        self._write(whole, packed + zlib.compress(b"".join(counters)))
 
     def _keep_lines(self, sources: Mapping[str, str]) -> None:
         """Store digests of the lines of sources, by which it will be known what changed since a test passed."""
@@ -232,7 +232,7 @@ class CRecorder:
         """
         if exclusions != self.recording.exclusions:
             self.recording.exclusions = exclusions
-            self.write({"kind": "exclusions", **exclusions.fields()})
+            self._write({"kind": "exclusions", **exclusions.fields()})
 
     def end(self, tests: Sequence[str]) -> None:
         """Store that the whole suite was run, and which tests it has.
@@ -251,23 +251,10 @@ class CRecorder:
         >>> recorder.recording.update(), list(recorder.recording.tests)
         (True, ['sum'])
         """
-        self.write({"kind": "end", "tests": list(tests)})
+        self._write({"kind": "end", "tests": list(tests)})
 
-    def write(self, fields: Mapping[str, object], blob: bytes = b"") -> None:
-        """Append a record in a single write.
-
-        Parameters
-        ----------
-        fields : mapping of str to object
-            The record, in a form that JSON can represent.
-        blob : bytes, optional
-            Binary data of the record.
-
-        Raises
-        ------
-        UsageError
-            When it could not be written completely; the next recorder removes the incomplete part.
-        """
+    def _write(self, fields: Mapping[str, object], blob: bytes = b"") -> None:
+        """Append a record in a single write; the next recorder removes one that is incomplete."""
         data = _framed(fields, blob)
         try:
             if os.write(self._log, data) < len(data):

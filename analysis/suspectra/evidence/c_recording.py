@@ -76,6 +76,11 @@ class CRecordingSource:
         -------
         sequence of str
             One absolute path.
+
+        Examples
+        --------
+        >>> CRecordingSource(folder).watched() == [str(folder / ".suspectra" / "recording-c" / "tests.log")]
+        True
         """
         return [str(self._recording.log)]
 

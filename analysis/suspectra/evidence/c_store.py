@@ -122,6 +122,8 @@ class StoredTest:
     >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), zlib.compress(bytes(16)), (40, 1))
     >>> len(unpacked(test.counters, 1000)) // 8
     2
+    >>> test.passed, test.as_pass().objects
+    (True, (0,))
     """
 
     name: str
@@ -183,6 +185,11 @@ class CRecording:
     (True, False)
     >>> recording.notes(recording.objects[number].digest), recording.run
     (b'notes', {'mapping': []})
+    >>> recording.newest, recording.log.name
+    ({'build/cart.gcno': 0}, 'tests.log')
+    >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), b"", (40, 1))
+    >>> recording.last_passes(), recording.digests_of(test), recording.lines("0" * 64)
+    ({}, {}, None)
     """
 
     folder: Path

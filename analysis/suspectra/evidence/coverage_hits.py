@@ -59,6 +59,18 @@ class FileHits:
         -------
         FileHits
             Without contexts that have no row.
+
+        Examples
+        --------
+        >>> import coverage
+        >>> data = coverage.CoverageData(basename=str(folder / ".coverage"))
+        >>> data.set_context("test_sum")
+        >>> data.add_arcs({"cart.py": [(3, 7)]})
+        >>> data.write()
+        >>> with CoverageData(folder / ".coverage", ".coverage") as data:
+        ...     hits = FileHits.from_data(data, [1], lambda contexts: np.zeros(len(contexts), np.int64))
+        >>> hits.line.tolist(), hits.source.tolist(), hits.target.tolist()
+        ([3, 7], [3], [7])
         """
         parts = [cls._of_identifier(data, identifier, row_of) for identifier in identifiers]
         if len(parts) == 1:
@@ -106,6 +118,8 @@ class Hits:
     >>> hits.add("cart.py", None, FileHits(np.array([0, 1]), np.array([3, 7]), nothing, nothing, nothing))
     >>> [row.tolist() for row in hits.rows()], hits.files[0].line.tolist()
     ([[0], [1]], [3, 7])
+    >>> hits.edges().edges.source.tolist()
+    []
     """
 
     def __init__(self, rows: int):

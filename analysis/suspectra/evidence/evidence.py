@@ -227,6 +227,8 @@ class Evidence:
     >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32))
     >>> evidence.spectrum().counts.ep.tolist()
     [1, 0]
+    >>> evidence.elements.files, evidence.program.files[0].path
+    (('cart.py',), 'cart.py')
     """
 
     source: str

@@ -103,6 +103,12 @@ class GcovRawSource:
         ------
         EvidenceError
             When there is no such folder, or nothing of it can be used.
+
+        Examples
+        --------
+        >>> GcovRawSource(folder, "profiles", outcomes={}).read()
+        Traceback (most recent call last):
+        suspectra.errors.EvidenceError: …/profiles: there is no such folder of profiles. Fix: run …
         """
         if not self.profiles.is_dir():
             cure = "run each test with GCOV_PREFIX=FOLDER/TEST, or use suspectra record-c"
@@ -186,6 +192,12 @@ class NotesFolder:
     >>> (folder / "obj" / "cart.gcno").touch()
     >>> notes.path("/build/cart.gcda") == str(folder / "obj" / "cart.gcno")
     True
+    >>> notes.begin()
+    >>> notes.find("/build/cart.gcda")
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: …/obj/cart.gcno: it is empty: the compiler was stopped …
+    >>> notes.objects
+    {}
     """
 
     def __init__(self, paths: SourcePaths, build: Sequence[str | os.PathLike[str]] = ()):

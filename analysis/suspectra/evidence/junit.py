@@ -65,6 +65,8 @@ class Case:
     >>> both = call.merged(teardown)
     >>> str(both), both.verdict.value, both.phases
     ('tests.test_cart.test_sum', 'failed', {'call': 'failed', 'teardown': 'failed'})
+    >>> both.key
+    ('', 'tests.test_cart', 'test_sum')
     """
 
     classname: str

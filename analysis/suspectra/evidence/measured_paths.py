@@ -33,6 +33,8 @@ class MeasuredPaths:
     >>> paths = MeasuredPaths(folder, ["/build/shop/cart.py"])
     >>> paths.resolve("/build/shop/cart.py"), paths.resolve("/usr/lib/json.py")
     ('cart.py', None)
+    >>> paths.named("/build/shop/other.py"), paths.problems("coverage data")[0].cause
+    ('other.py', 'it was recorded in another folder, /build/shop, which is taken for the workspace')
     """
 
     def __init__(self, workspace: Path, raw: Sequence[str]):

@@ -92,6 +92,8 @@ class SourceText:
     >>> source = SourceText("cart.py", "total = 0\nitems = []", b"total = 0\nitems = []")
     >>> source.line(2), source.line(99), source.digest[:8]
     ('items = []', '', 'a8081dee')
+    >>> source.lines
+    ['total = 0', 'items = []']
     """
 
     path: str

@@ -51,6 +51,8 @@ class Chain:
     >>> chain = ranked_list([0, 1, 1], jumps=JumpModel(p_jump=0.0))
     >>> chain.groups, chain.states, chain.is_ranked_list, chain.state_of_location.tolist()
     (2, 5, True, [2, 3, 4])
+    >>> chain.first_location, chain.first_hub, chain.takes_time.tolist(), chain.group_of_location.tolist()
+    (2, 5, [1.0, 1.0, 1.0, 1.0, 1.0], [0, 1, 1])
     """
 
     rates: FloatMatrix

@@ -61,6 +61,10 @@ class DebuggingModel:
     [1.5, 0.5, 2.5]
     >>> [(move.element, round(move.probability, 2), move.reasons) for move in model.next_moves(1)]
     [(0, 0.83, ('next in the ranking',)), (2, 0.17, ('next in the ranking',))]
+    >>> model.elements.tolist(), model.expected_steps.round(2).tolist(), model.has_neighbours(0)
+    ([0, 1, 2], [18.5, 4.25, 56.0], False)
+    >>> model.solve() is model.solver
+    True
     """
 
     def __init__(

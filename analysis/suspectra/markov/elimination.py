@@ -56,6 +56,8 @@ class Factors:
     [0.0, 1.0, 1.5]
     >>> (factors.stationary() / factors.stationary().sum()).round(3).tolist()
     [0.444, 0.333, 0.222]
+    >>> factors.diagonal.tolist()
+    [0.0, 1.0, 1.0]
     """
 
     def __init__(
@@ -232,6 +234,10 @@ class CorrectedFactors:
     >>> corrected = CorrectedFactors(Factors(plan, *plan.split(before)), before, after, np.array([2]))
     >>> corrected.solve(np.array([0.0, 1.0, 1.0])).round(6).tolist()
     [0.0, 1.0, 1.75]
+    >>> corrected.solve_left(np.array([0.0, 1.0, 1.0])).round(6).tolist(), corrected.diagonal.round(6).tolist()
+    ([0.0, 1.75, 1.0], [0.0, 1.0, 1.0])
+    >>> (corrected.stationary() / corrected.stationary().sum()).round(3).tolist()
+    [0.421, 0.368, 0.211]
     """
 
     def __init__(self, factors: Factors, before: FloatMatrix, after: FloatMatrix, rows: Ints):

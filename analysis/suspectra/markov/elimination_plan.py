@@ -62,6 +62,9 @@ class Plan:
     >>> plan = Plan(sparse.csr_array([[0, 0.5], [1.0, 0]]))
     >>> plan.same_pattern(sparse.csr_array([[0, 0.9], [0.1, 0]])), plan.same_pattern(sparse.csr_array((2, 2)))
     (True, False)
+    >>> lower, higher = plan.ends
+    >>> lower.tolist(), higher.tolist()
+    ([0], [1])
     """
 
     def __init__(self, rates: FloatMatrix, progress: Progress | None = None):

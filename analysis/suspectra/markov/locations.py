@@ -33,6 +33,8 @@ class Locations:
     >>> locations = Locations.from_report(make_technique("ochiai").localize(spectrum), excluded=[0])
     >>> locations.elements.tolist(), locations.of_element.tolist()
     ([1, 2], [-1, 0, 1])
+    >>> locations.pairs(np.array([[0, 1], [2, 1]])).tolist(), locations.by_element(np.array([0.9, 0.1])).tolist()
+    ([[1, 0]], [inf, 0.9, 0.1])
     """
 
     elements: Ints

@@ -33,6 +33,8 @@ class Neighbours:
     >>> neighbours = Neighbours(np.array([0, 0, 1]), np.array([[1, 2]]), none, JumpModel())
     >>> neighbours.reasons(1, 2), neighbours.reasons(2, 1), neighbours.reasons(0, 1)
     (['runs just after'], ['runs just before'], ['same function'])
+    >>> neighbours.weights(1, Locations(np.array([0, 1, 2]), np.array([0, 1, 2]))).tolist()
+    [1.0, 0.0, 1.0]
     """
 
     function: Ints

@@ -33,6 +33,11 @@ class Structure:
     >>> structure = Structure(function=np.array([0, 0, 1]), calls=np.array([[2, 0]]))
     >>> structure.functions(3).tolist()
     [0, 0, 1]
+    >>> pairs, weights = structure.neighbours(JumpModel(), structure.functions(3))
+    >>> pairs.tolist(), weights.tolist()
+    ([[0, 2]], [1.0])
+    >>> structure.among(np.array([2, 0]), 3).functions(2).tolist()
+    [1, 0]
     """
 
     function: Ints | None = None

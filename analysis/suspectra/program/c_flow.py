@@ -61,6 +61,13 @@ class CFlow:
     >>> flow = CFlow([loop])
     >>> flow.arc_counts(np.array([[1, 6]])).tolist()
     [[1], [6], [1], [6]]
+    >>> flow.blocks, flow.counters, flow.lines, flow.visible.tolist()
+    (4, 2, ((0, 'a.c', 2), (0, 'a.c', 3)), [0, 1, 2, 3])
+    >>> arcs = flow.arc_counts(np.array([[1, 6]]))
+    >>> flow.block_counts(arcs).tolist(), flow.line_counts(arcs).tolist()
+    ([[1], [1], [7], [6]], [[7], [6]])
+    >>> [pairs.tolist() for pairs in flow.block_lines]
+    [[2, 3], [0, 1]]
     """
 
     def __init__(

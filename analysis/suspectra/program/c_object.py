@@ -49,6 +49,8 @@ class Compiler:
     --------
     >>> Compiler("gcc", 14, 2).known, Compiler("gcc", 99, 0).known
     (True, False)
+    >>> Compiler("clang", 11, 0).is_clang, Compiler("gcc", 11, 0).bytewise
+    (True, False)
     """
 
     name: str
@@ -147,6 +149,8 @@ class CObject:
     >>> notes = CObject("a.gcno", Compiler("gcc", 14, 2), 1, "/build", (loop,))
     >>> notes.counters, sorted(notes.sources)
     (2, ['a.c'])
+    >>> notes.first_counter, notes.slots, list(notes.by_name), notes.inlined
+    ({1: 0}, {1: (1, 0, 16, 'loop')}, ['loop'], ())
     """
 
     name: str

@@ -37,6 +37,16 @@ class ControlFlow:
     >>> flow = ControlFlow((graph.table, graph.table))
     >>> flow.source.tolist(), flow.graph_of_block.tolist()
     ([0, 2, 3, 4, 6, 7], [0, 0, 0, 0, 1, 1, 1, 1])
+    >>> flow.blocks, flow.first_graph.tolist(), flow.first_block.tolist(), flow.first_edge.tolist()
+    (8, [0, 1, 2], [0, 4, 8], [0, 3, 6])
+    >>> flow.function.tolist(), flow.graph_of_edge.tolist(), flow.graph(1).edge.tolist()
+    ([0, 0], [0, 0, 0, 1, 1, 1], [7, 8, 9])
+    >>> flow.target.tolist(), flow.edge.tolist(), flow.member_block.tolist(), flow.member_element.tolist()
+    ([2, 3, 1, 6, 7, 5], [7, 8, 9, 7, 8, 9], [2, 3, 6, 7], [40, 41, 40, 41])
+    >>> flow.enters.tolist(), flow.leaves.tolist()
+    ([True, False, False, True, False, False], [False, False, True, False, False, True])
+    >>> flow.is_decision.tolist().count(True), flow.last_element.tolist()
+    (0, [-1, -1, 40, 41, -1, -1, 40, 41])
     """
 
     tables: tuple[GraphTable, ...]

@@ -38,6 +38,9 @@ class DynamicFlow:
     >>> edges = Edges(np.zeros(3, int), lines[0], lines[1], np.zeros(3, int))
     >>> DynamicFlow.from_lines(spectrum.elements, edges).pairs.tolist()
     [[0, 2]]
+    >>> flow = DynamicFlow.from_lines(spectrum.elements, edges)
+    >>> flow.nodes, flow.elements_of(2).tolist()
+    (3, [2])
     """
 
     node_start: Ints

@@ -38,6 +38,8 @@ class FilePart:
     >>> (part,) = file_parts(elements, edges)
     >>> part.arcs, part.elements_at(np.array([3, 9])).tolist()
     ({(1, 2): 0, (2, 3): 1}, [2, -1])
+    >>> part.ends.tolist(), part.element_of_line, part.function_of_line, part.function_of(0)
+    ([[1, 2], [2, 3]], {1: 0, 2: 1, 3: 2}, {}, -1)
     """
 
     lines: bytes

@@ -41,6 +41,8 @@ class FlowGraph:
     >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
     >>> graph.elements_of(1).tolist(), graph.exits.tolist()
     ([40, 41], [2])
+    >>> graph.own_elements.tolist(), graph.table.source.tolist()
+    ([40, 41], [0, 1])
     """
 
     function: int

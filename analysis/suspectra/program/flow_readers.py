@@ -77,6 +77,7 @@ class FlowReading:
     >>> reading = FlowReading([b"def f(): pass", b"def"])
     >>> [flow and len(flow.scopes) for _, flow in sorted(reading.flows())]
     [None, 2]
+    >>> reading.stop()
     """
 
     def __init__(self, sources: Sequence[bytes]):

@@ -36,7 +36,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True)
 class NamesUsed:
-    """What one point of an evaluation reads and writes.
+    r"""What one point of an evaluation reads and writes.
 
     Parameters
     ----------
@@ -53,6 +53,12 @@ class NamesUsed:
     >>> names = NamesUsed.of(ast.parse("self.total = xs.pop() + a[0]").body[0])
     >>> sorted(names.reads), sorted(names.writes), sorted(names.changes)
     ([('a',), ('xs', 'pop')], [('self', 'total')], [('xs',)])
+    >>> handler = ast.parse("try: pass\nexcept OSError as error: pass").body[0].handlers[0]
+    >>> sorted(NamesUsed.of_handler(handler).writes)
+    [('error',)]
+    >>> match = ast.parse("match x:\n    case [first, *rest] if first > y: pass").body[0]
+    >>> sorted(NamesUsed.of_case(match.cases[0], match.subject).writes)
+    [('first',), ('rest',)]
     """
 
     reads: frozenset[Path] = frozenset()

@@ -31,6 +31,8 @@ class Lists(NamedTuple):
     >>> lists = Lists.of([[3, 4], [], [5]])
     >>> lists.start.tolist(), lists.number.tolist()
     ([0, 2, 2, 3], [3, 4, 5])
+    >>> lists.listed(2).tolist()
+    [5]
     """
 
     start: Ints
@@ -100,6 +102,10 @@ class PointDependences:
     >>> found = table.at(4, 4)
     >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
     (4, [2])
+    >>> table.decision(Span(2, 7, 2, 8)) == table.decisions_skipping(found)[0]
+    True
+    >>> len(PointDependences.of_source(source.encode())) == len(table), len(PointDependences.of_source(b"def"))
+    (True, 0)
     """
 
     kind: tuple[PointKind, ...]

@@ -61,6 +61,11 @@ class Completion:
     >>> whole = Completion(elements, edges, {0: flow}).complete(spectrum)
     >>> [(whole.edges.source[arc].item(), whole.edges.target[arc].item()) for arc in whole.edge_rows[0]]
     [(-1, 2), (2, 3), (3, -1)]
+    >>> completion = Completion(elements, edges, {0: flow})
+    >>> [row.tolist() for row in completion.rows(spectrum, spectrum.edge_rows, [0])]
+    [[0, 2, 3]]
+    >>> [row.tolist() for row in completion.among(np.array([False, True, True, True]), spectrum, [0])]
+    [[2, 3]]
     """
 
     def __init__(self, elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]):

@@ -44,6 +44,8 @@ class PythonSource:
     ([1, 3], [1, 4], (('f', 1, 4),))
     >>> source.statements_of(np.array([4, 2, 99])).tolist()
     [1, -1, -1]
+    >>> source.line_count
+    5
     """
 
     line: Ints

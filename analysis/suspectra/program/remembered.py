@@ -33,6 +33,9 @@ class Remembered(Generic[P, T]):
     ...     square.begin()
     >>> len(square)
     0
+    >>> square.keep(16, 4)
+    >>> square.knows(4), square.knows(5)
+    (True, False)
     """
 
     def __init__(self, work: Callable[P, T]):

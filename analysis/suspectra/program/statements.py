@@ -108,6 +108,15 @@ class Statements:
     >>> source = b"if a:\n    b = a\nreturn b\n"
     >>> Statements(elements, None, (), lambda path: source).kind.tolist()
     [1, 0, 2]
+    >>> graph = FlowGraph.from_edges(-1, 4, [(0, 2, 0), (2, 1, 1)], [(0, 0), (2, 1), (1, 2)])
+    >>> edges = Edges(lines[:2] * 0, np.array([0, 2]), np.array([2, 1]), lines[:2] * 0, EdgeKind.BLOCK)
+    >>> statements = Statements(elements, edges, (graph,), lambda path: source)
+    >>> statements.first_line_of_target(0), statements.branches.__class__.__name__
+    (2, 'Branches')
+    >>> statements.kinds_known, statements.functions_known, statements.function.tolist()
+    (True, False, [0, 0, 0])
+    >>> statements.is_signature.tolist()
+    [False, False, False]
     """
 
     elements: Elements

@@ -33,6 +33,11 @@ class Explainer(Protocol):
     >>> technique: Explainer = make_technique("ochiai")
     >>> technique.name, technique.clone_failed
     ('ochiai', False)
+    >>> report = technique.localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
+    >>> technique.info.title, technique.explain(report, 0).headline
+    ('Ochiai', 'Suspect 1 of 3: Ochiai 1')
+    >>> technique.difference(report, 1, 0).partition(":")[0], technique.reason(report, 1)
+    ('The score of program', '')
     """
 
     @property
@@ -123,6 +128,10 @@ class RankedReport:
     >>> report = make_technique("ochiai").localize(spectrum)
     >>> [(s.location.line, round(s.score, 2), s.rank_best) for s in report.suspects()]
     [(2, 1.0, 1), (1, 0.71, 2), (3, 0.0, 3)]
+    >>> report.order.tolist(), report.position.tolist(), report.scores.round(2).tolist(), report.standard_rank.tolist()
+    ([1, 0, 2], [1, 0, 2], [1.0, 0.71, 0.0], [0.5, 1.5, 2.5])
+    >>> report.rank_worst.tolist(), report.rank_average.tolist(), report.tie_of_level.tolist(), report.without
+    ([1, 2, 3], [1.0, 2.0, 3.0], [0, 1, 2], ())
     """
 
     technique: Explainer

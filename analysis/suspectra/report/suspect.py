@@ -98,6 +98,8 @@ class Suspect:
     >>> suspect = make_technique("ochiai").localize(spectrum).suspect(0)
     >>> str(suspect.location), suspect.rank_best, suspect.tied, suspect.failing_tests
     ('program:2', 1, 1, ('t1',))
+    >>> suspect.badge
+    ''
     """
 
     element: int

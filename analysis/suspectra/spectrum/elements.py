@@ -62,6 +62,8 @@ class Elements:
     >>> elements = Elements(("cart.py",), one, lines, lines, one - 1, ())
     >>> print(elements.location(1))
     cart.py:7
+    >>> elements.file_start.tolist()
+    [0, 2]
     """
 
     files: tuple[str, ...]

@@ -35,6 +35,8 @@ class Pairs:
     >>> pairs = Pairs.among(counts, np.array([True, True, True]))
     >>> pairs.of.tolist(), pairs.ef.tolist(), pairs.ep.tolist(), pairs.size.tolist()
     ([1, 1, 0], [0, 1], [2, 0], [1, 2])
+    >>> pairs.is_sparse
+    False
     """
 
     of: Ints

@@ -65,6 +65,14 @@ class Spectrum:
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> spectrum.counts.ef.tolist(), spectrum.counts.ep.tolist()
     ([1, 1, 0], [1, 0, 1])
+    >>> spectrum.test_index, spectrum.failing_names, spectrum.suspected, spectrum.pairs.size.tolist()
+    ({'t1': 0, 't2': 1}, frozenset({'t1'}), 2, [1, 1, 1])
+    >>> edges = Edges(np.zeros(1, int), np.array([1]), np.array([2]), np.zeros(1, int))
+    >>> import dataclasses
+    >>> spectrum = dataclasses.replace(spectrum, edges=edges, edge_rows=(np.array([0]), np.array([], int)))
+    >>> spectrum.edge_hit_counts.ef.tolist(), spectrum.candidate_edges.tolist(), spectrum.changed_for.tolist()
+    ([1], [True], [0, 0, 0])
+    >>> dataclasses.replace(spectrum).follow_files(spectrum)
     """
 
     tests: tuple[str, ...]

@@ -61,6 +61,9 @@ class EvidenceReport(RankedReport):
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> AllEvidence().localize(spectrum).keys[:, 0].tolist()
     [10000000000, 7500000000]
+    >>> report = AllEvidence().localize(spectrum)
+    >>> report.first_of_level.tolist(), report.size.tolist()
+    ([1, 0], [2])
     """
 
     keys: Ints

@@ -70,6 +70,10 @@ class Propagation:
     >>> solution = CP().propagate(flow, counts)
     >>> solution.delta.tolist(), solution.br.tolist()
     ([1.0, -1.0], [0.0, 1.0, -1.0])
+    >>> solution.taken.tolist(), solution.source.tolist(), solution.target.tolist(), solution.edge.tolist()
+    ([0, 1], [0, 0], [1, 2], [0, 1])
+    >>> solution.share.tolist(), {kind: graphs.tolist() for kind, graphs in solution.notes.items()}
+    ([1.0, 1.0], {'cancelled': [], 'singular': [], 'ill-conditioned': []})
     """
 
     flow: ControlFlow

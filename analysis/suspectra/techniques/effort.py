@@ -25,6 +25,8 @@ class Effort:
     --------
     >>> str(Effort(7300.0, 0.25))
     'about 2 hours and 0.2 GB'
+    >>> Effort(7300.0, 0.25).bearable
+    False
     """
 
     seconds: float

@@ -698,16 +698,19 @@ def in_words(ef: int, ep: int, counts: Counts) -> str:
     --------
     >>> in_words(2, 1, Counts(np.array([2]), np.array([1]), failed=2, passed=5))
     'All 2 failing and 1 of 5 passing tests execute this line.'
+    >>> in_words(2, 5, Counts(np.array([2]), np.array([5]), failed=2, passed=5))
+    'All 2 failing and all 5 passing tests execute this line.'
     """
     if not ef and not ep:
         return "No test executes this line."
     if not counts.passed:
         return f"{ef} of {counts.failed} failing tests execute this line; no test passed."
-    return f"{_share(ef, counts.failed)} failing and {_share(ep, counts.passed)} passing tests execute this line."
+    shares = f"{_share(ef, counts.failed)} failing and {_share(ep, counts.passed)} passing tests execute this line."
+    return shares[0].upper() + shares[1:]
 
 
 def _share(count: int, total: int) -> str:
-    return f"All {total}" if count == total and total > 1 else f"{count} of {total}"
+    return f"all {total}" if count == total and total > 1 else f"{count} of {total}"
 
 
 def require_failure(spectrum: Spectrum) -> None:

@@ -56,6 +56,12 @@ class InvestigationReport(RankedReport):
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> make_technique("investigation").localize(spectrum).repairs
     {}
+    >>> from suspectra.program import Program
+    >>> from suspectra.experiment import Outcome
+    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 0, "false", Outcome.PASSED, 0.01)
+    >>> report = make_technique("investigation").localize(spectrum, Program((), experiments=(made,)))
+    >>> report.findings[1] == (made,), report.in_words(1)
+    (True, ['1 of 1 failing tests passes if this comes out false.'])
     """
 
     base: EvidenceReport

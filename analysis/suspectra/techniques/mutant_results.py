@@ -87,6 +87,10 @@ class MutantReport(RankedReport):
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> make_technique("muse").localize(spectrum).results
     {}
+    >>> from suspectra.program import Program
+    >>> made = Experiment("t1", "mutant", "program", 2, 2, 0, "deletion", 0, "mutated", Outcome.PASSED, detail="none")
+    >>> make_technique("muse").localize(spectrum, Program((), experiments=(made,))).in_words(1)
+    ['none repairs 1 test and breaks none.']
     """
 
     results: Mapping[int, tuple[MutantResult, ...]]

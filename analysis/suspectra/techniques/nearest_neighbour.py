@@ -82,6 +82,7 @@ class NearestNeighbour(Staged):
     >>> report = NearestNeighbour().localize(spectrum, Program((), (graph,)))
     >>> [suspect.location.line for suspect in report.suspects() if suspect.score > 0]
     [2]
+    >>> NearestNeighbour().require_bearable(spectrum)
     """
 
     candidates: int = 100

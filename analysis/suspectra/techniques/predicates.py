@@ -68,6 +68,21 @@ class Predicates:
     >>> predicates = Predicates.from_flow(ControlFlow((graph.table,)), spectrum)
     >>> predicates.column.tolist(), predicates.true(spectrum.edge_rows).toarray().tolist()
     ([1, 2], [[1.0, 0.0], [0.0, 1.0]])
+    >>> predicates.sites.tolist(), predicates.following(ControlFlow((graph.table,)), spectrum) is not predicates
+    ([0, 0], True)
+    >>> predicates.describe(0, spectrum)
+    'The decision at line 1 that goes to line 2 is what separates failing from passing runs.'
+    >>> predicates.evaluated(predicates.true(spectrum.edge_rows)).toarray().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    >>> predicates.evaluations.counts(spectrum).ef.tolist()
+    [1]
+    >>> spectrum = replace(spectrum, edge_counts=(np.array([1, 1, 1]),) * 2)
+    >>> [(failed, bias.toarray().tolist()) for failed, bias in predicates.biases(spectrum)]
+    [(True, [[0.5, -0.5]]), (False, [[-0.5, 0.5]])]
+    >>> from suspectra.techniques import make_technique
+    >>> of_best, scores = lambda best: PredicateDetails(predicates, best), np.array([1.0, 0.0])
+    >>> predicates.rank(make_technique("cbi"), spectrum, scores, scores, of_best).level.tolist()
+    [0, 1, 1]
     """
 
     flow: ControlFlow
@@ -327,6 +342,8 @@ class PredicateDetails:
     >>> report = make_technique("cbi").localize(spectrum, Program((), (graph,)))
     >>> report.details.predicates.describe(report.details.best[0], spectrum)
     'The decision at line 1 that goes to line 2 is what separates failing from passing runs.'
+    >>> report.details.explain(report, 0)[0]
+    'Suspect 1 of 3: CBI 0.6667'
     """
 
     predicates: Predicates

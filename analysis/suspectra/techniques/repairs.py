@@ -48,6 +48,9 @@ class Repair:
     --------
     >>> Repair("switch", 1.0, as_good=1, tried=20).factor, Repair("switch", 1.0, as_good=20, tried=20).factor
     (24.0, 1.0)
+    >>> repair = Repair("switch", 1.0, as_good=1, tried=20)
+    >>> repair.accepted, repair.likelihood
+    (False, 24.0)
     """
 
     kind: str

@@ -66,6 +66,8 @@ class Reuse:
     ([], [1.0, 0.7])
     >>> Reuse(flow, Counts(np.array([1, 0]), counts.ep, 1, 1), found).graphs.tolist()
     [0]
+    >>> reuse.blocks(None, np.float64).shape
+    (3,)
     """
 
     flow: ControlFlow

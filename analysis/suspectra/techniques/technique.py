@@ -26,6 +26,11 @@ class Technique(ABC):
     >>> report = Hits().localize(Spectrum.from_matrix([[0, 1, 0], [1, 0, 1]], failed=[True, False]))
     >>> report.suspect(0).location.line, report.explain(0).headline
     (2, '1 failing tests execute it')
+    >>> technique = report.technique
+    >>> technique.name, technique.info.title, technique.clone_failed, technique.kinds, technique.stages == (technique,)
+    ('hits', 'Hits', False, (), True)
+    >>> technique.difference(report, 1, 0).partition(":")[0], technique.reason(report, 1)
+    ('The score of program', '')
     """
 
     @property

@@ -1,0 +1,162 @@
+"""What a machine and the program that asks it write to each other: each message is a line of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+from suspectra_recorder.experiments.assignments import Assignment
+from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+
+class _Kind(TypedDict):
+    kind: str
+
+
+class Job(_Kind, total=False):
+    """One run: its ``kind``, which is one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know.
+
+    Examples
+    --------
+    >>> job: Job = {"kind": "switch", "file": "cart.py", "number": 3, "instance": 1}
+    >>> job["kind"]
+    'switch'
+    """
+
+    file: str
+    """Where something is altered: relative to the workspace, forward slashes."""
+    number: int
+    """Which decision or assignment of the file, from 0."""
+    instance: int
+    """Its how many-th time, from 1; 0 for each time."""
+    part: list[str]
+    """The path of a number inside a value; empty for the whole."""
+    text: str
+    """A new value, as :mod:`suspectra_recorder.experiments.literals` writes it."""
+    compare: bool
+    """Whether the comparisons that follow are noted."""
+    source: str
+    """The text of a mutated function."""
+    functions: list[tuple[str, int]]
+    """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
+    jobs: Sequence[Job]
+    """The switches of decisions for which a run is forked."""
+    fork: Callable[[int], bool]
+    """Forks for one of these; never written, since only the process that runs the test adds it."""
+
+
+class Findings(TypedDict, total=False):
+    """What a kind of run adds to an answer.
+
+    Examples
+    --------
+    >>> found: Findings = {"reached": 2}
+    >>> found["reached"]
+    2
+    """
+
+    reached: int
+    """How often something was altered."""
+    decisions: list[int]
+    """For each decision twice its number, and 1 more where it came out true."""
+    sites: list[tuple[str, int, Sequence[Site]]]
+    """The loaded sources with the numbers of their first decisions, and their decisions."""
+    sources: dict[str, str]
+    """The digests of the loaded files of the workspace."""
+    values: list[int]
+    """The numbers of assignments, each followed by the index of a text."""
+    texts: list[str]
+    """Values, as :mod:`suspectra_recorder.experiments.literals` writes them; of other objects the numbers inside."""
+    distances: dict[str, float]
+    """How far apart the sides of comparisons were."""
+    failed: list[list[str]]
+    """The texts of both sides of the comparisons that made the test fail."""
+    assignments: list[tuple[str, int, Sequence[Assignment]]]
+    """The loaded sources with the numbers of their first assignments, and their assignments."""
+
+
+class _Optional(Findings, total=False):
+    message: str
+    """A digest of what the exception says."""
+    job: int
+    """Which of the jobs of a forked run, or their number for the run that was forked."""
+
+
+class RunAnswer(_Optional):
+    """How a run ended, with what its kind adds.
+
+    Examples
+    --------
+    >>> answer: RunAnswer = {"outcome": "passed", "exception": "", "seconds": 0.01, "reached": 1}
+    >>> answer["outcome"], answer["reached"]
+    ('passed', 1)
+    """
+
+    outcome: str
+    """A verdict of pytest, or ``steps``, ``timeout``, ``crashed`` or ``not reached``."""
+    exception: str
+    """The type of the exception that ended it, empty for none."""
+    seconds: float
+    """How long the test took."""
+
+
+class _Forked(TypedDict, total=False):
+    fork: bool
+    """Whether the jobs are forks of one unaltered run."""
+
+
+class Request(_Forked):
+    """Some runs of a test, and their limits.
+
+    Examples
+    --------
+    >>> request: Request = {
+    ...     "test": "test_a", "jobs": [{"kind": "trace"}],
+    ...     "steps": 1000, "seconds": 1.0, "memory": 1 << 30, "file_size": 1 << 20,
+    ... }
+    >>> [job["kind"] for job in request["jobs"]]
+    ['trace']
+    """
+
+    test: str
+    jobs: list[Job]
+    steps: int
+    """How many decisions a run may make."""
+    seconds: float
+    """How long a run may take."""
+    memory: int
+    """Bytes that a run may take besides what the waiting process has."""
+    file_size: int
+    """Bytes that a run may write into a file."""
+
+
+class Greeting(TypedDict):
+    """What there is to know before the first request.
+
+    Examples
+    --------
+    >>> greeting: Greeting = {
+    ...     "tests": ["test_a"], "together": [], "excluded": {}, "threads": [],
+    ...     "shared": [], "errors": [], "sources": {},
+    ... }
+    >>> greeting["tests"]
+    ['test_a']
+    """
+
+    tests: list[str]
+    """The tests that were collected."""
+    together: list[str]
+    """Those that may be run several times in one process."""
+    excluded: dict[str, str]
+    """Tests that are never run, each with the marker because of which."""
+    threads: list[str]
+    """The names of threads that were started before the tests."""
+    shared: list[str]
+    """The fixtures that several tests share."""
+    errors: list[str]
+    """Why something could not be collected."""
+    sources: dict[str, str]
+    """The digests of the loaded files of the workspace."""
