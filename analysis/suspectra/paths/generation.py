@@ -1,0 +1,195 @@
+"""Automated path generation: paths that lie near a failing run's, nearest first (paper 001, Section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from suspectra.cancellation import check
+from suspectra.paths.path import dependents
+from suspectra.paths.statement_graph import StatementGraph
+
+MAX_PER_SET = 64
+"""Paths that are made by turning the same branches; nested branches make many."""
+
+Statements = tuple[int, ...]
+"""What is executed, in order."""
+
+
+class Judge(Protocol):
+    """Says whether inputs can drive a program along a path, and what comes out then."""
+
+    def feasible(self, statements: Statements, whole: bool) -> bool:
+        """Whether there may be an input.
+
+        Parameters
+        ----------
+        statements : tuple of int
+            The path, or the last part of one.
+        whole : bool
+            Whether it begins where the run begins.
+
+        Returns
+        -------
+        bool
+            True also where it is not known.
+        """
+
+    def successful(self, statements: Statements) -> bool:
+        """Whether the run along a feasible path is right.
+
+        Parameters
+        ----------
+        statements : tuple of int
+            The path.
+
+        Returns
+        -------
+        bool
+            For one input that leads along it.
+        """
+
+
+class Candidate(NamedTuple):
+    """A path that was tried.
+
+    Parameters
+    ----------
+    turned : tuple of int
+        Positions of the failing run's branches that come out differently: its distance.
+    statements : tuple of int
+        The path.
+    feasible, successful : bool
+        How it was judged.
+
+    Examples
+    --------
+    >>> Candidate((3,), (1, 3, 5, 6, 9, 10), True, False).turned
+    (3,)
+    """
+
+    turned: tuple[int, ...]
+    statements: Statements
+    feasible: bool
+    successful: bool
+
+
+@dataclass
+class _Level:
+    """The paths of one set of turned branches, and the branches that are turned next."""
+
+    paths: list[Statements]
+    branches: Iterator[int]
+    turned: tuple[int, ...]
+    found: list[Statements] = field(default_factory=list)
+
+
+class PathSearch:
+    """Generates paths near a failing run's until one is feasible and successful (`generatePaths`, Figure 3).
+
+    Parameters
+    ----------
+    graph : StatementGraph
+        The program.
+    failing : sequence of int
+        The statements of the failing run, in order.
+    judge : Judge
+        Decides.
+    fixed : set of int, optional
+        Branches that are never turned. The paper does not turn those of loops (Section 5.3).
+    max_per_set : int, optional
+        Paths that are made by turning the same branches, at most.
+
+    Attributes
+    ----------
+    left_out : int
+        Sets of branches of which paths were left out because of `max_per_set`.
+
+    Examples
+    --------
+    >>> class Nothing:
+    ...     def feasible(self, statements, whole):
+    ...         return not whole
+    ...     def successful(self, statements):
+    ...         return False
+    >>> graph = StatementGraph({1: (2, 3), 2: (3,), 3: (4, 5), 4: (5,), 5: ()})
+    >>> [one.statements for one in PathSearch(graph, [1, 3, 5], Nothing()).candidates()]
+    [(1, 3, 4, 5), (1, 2, 3, 4, 5), (1, 2, 3, 5)]
+    """
+
+    def __init__(
+        self,
+        graph: StatementGraph,
+        failing: Sequence[int],
+        judge: Judge,
+        *,
+        fixed: frozenset[int] = frozenset(),
+        max_per_set: int = MAX_PER_SET,
+    ):
+        self._graph, self._judge, self._max_per_set = graph, judge, max_per_set
+        self._failing = tuple(failing)
+        self._depends_on = graph.path(self._failing).depends_on.tolist()
+        self._branches = [
+            place
+            for place, statement in enumerate(self._failing[:-1])
+            if graph.is_branch(statement) and statement not in fixed
+        ]
+        self.left_out = 0
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Try paths, the nearest first.
+
+        Yields
+        ------
+        Candidate
+            In an order in which none is nearer than an earlier one (Theorem 1). The last one is successful, or there is
+            none.
+        """
+        levels = [_Level([self._failing], reversed(self._branches), ())]
+        while levels:
+            check()
+            level = levels[-1]
+            branch = next(level.branches, None)
+            if branch is None or not level.paths:
+                levels.pop()
+            elif any(self._depends(event, branch) for event in level.turned):
+                level.paths = [path for path in level.paths if self._judge.feasible(path[branch:], False)]
+            else:
+                made = []
+                for candidate in self._turn(level, branch):
+                    yield candidate
+                    if candidate.successful:
+                        return
+                    made.append(candidate.statements)
+                if made:
+                    earlier = [place for place in self._branches if place < branch]
+                    levels.append(_Level(made, reversed(earlier), (branch, *level.turned)))
+
+    def _turn(self, level: _Level, branch: int) -> Iterator[Candidate]:
+        """Let a branch come out differently in all paths of a level. What is before it is as in the failing run."""
+        turned, made = (branch, *level.turned), 0
+        for path in level.paths:
+            depends_on = self._graph.path(path).depends_on.tolist()
+            after = ~dependents(depends_on, branch)
+            rejoins = next((place for place in range(branch + 1, len(path)) if after[place]), None)
+            if rejoins is None:
+                continue
+            rest = path[rejoins + 1 :]
+            for way in self._graph.ways(path[branch], path[rejoins], but_not=path[branch + 1]):
+                check()
+                if not self._judge.feasible(way + rest, False):
+                    continue
+                if made == self._max_per_set:
+                    self.left_out += 1
+                    return
+                made += 1
+                whole = path[:branch] + way + rest
+                feasible = self._judge.feasible(whole, True)
+                yield Candidate(turned, whole, feasible, feasible and self._judge.successful(whole))
+
+    def _depends(self, event: int, branch: int) -> bool:
+        """Whether an event of the failing run is transitively dependent on a branch."""
+        while event > branch:
+            event = self._depends_on[event]
+        return event == branch
