@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, DecimalException
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from suspectra_recorder.experiments.literals import as_number, to_text
 
@@ -40,7 +40,7 @@ class Alternate(NamedTuple):
     """
 
     role: str
-    value: Any
+    value: object
 
 
 def published(value: object, seen: Iterable[object]) -> list[Alternate]:
@@ -113,7 +113,7 @@ def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> l
     return _distinct(found, value)
 
 
-def one_more(value: object) -> Any:
+def one_more(value: object) -> object:
     """The next number or day.
 
     Parameters
@@ -173,7 +173,7 @@ def roots(value: object, before: Mapping[str, float], after: Mapping[str, float]
     return kept[:MAX_ROOTS]
 
 
-def _near(value: object, root: float) -> Iterator[Any]:
+def _near(value: object, root: float) -> Iterator[object]:
     """A root as a value of the same type, and those beside it."""
     try:
         if isinstance(value, (date, timedelta)):

@@ -11,18 +11,18 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from suspectra.cancellation import Token, check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
-from suspectra.experiments.runs import Alteration, Answer, Job, Runs, Trace, answer_of, request
+from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of, request
 from suspectra.processes.events import Ended, Event, Output
 from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.watchdog import Watchdog
+from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.order import Order
 
 START_S = 120.0
@@ -131,9 +131,10 @@ class Machine(Runs):
             self._printed.extend(event.lines)
         self._started.set()
 
-    def _greeting(self, file: str) -> dict[str, Any]:
+    def _greeting(self, file: str) -> Greeting:
         try:
-            return next(self._answers(START_S))
+            greeting: Greeting = json.loads(next(self._lines(START_S)))
+            return greeting
         except EOFError:
             self._thread.join(_GRACE_S)
             if self._error is not None:
@@ -146,7 +147,7 @@ class Machine(Runs):
             cause = f"it was not collected within {START_S:.0f} s"
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         return self._ask(request(test, jobs, steps=steps, seconds=seconds), len(jobs))
 
@@ -155,32 +156,32 @@ class Machine(Runs):
     ) -> tuple[list[Answer], Trace | None]:
         """Run a test unaltered, and fork it where it is to be altered."""
         jobs = [alteration.to_json() for alteration in alterations]
-        what = {**request(test, jobs, steps=steps, seconds=seconds), "fork": True}
+        what: Request = {**request(test, jobs, steps=steps, seconds=seconds), "fork": True}
         answers = self._ask(what, len(jobs) + 1)
         by_job = {answer["job"]: answer for answer in answers if "job" in answer}
-        crashed = {"outcome": "crashed", "exception": "", "seconds": 0.0}
+        crashed: RunAnswer = {"outcome": "crashed", "exception": "", "seconds": 0.0}
         control = by_job.get(len(jobs))
         return (
             [answer_of(by_job.get(job, crashed)) for job in range(len(jobs))],
             None if control is None else Trace.from_answer(control),
         )
 
-    def _ask(self, what: dict[str, Any], answers: int) -> list[dict[str, Any]]:
+    def _ask(self, what: Request, answers: int) -> list[RunAnswer]:
         if what["test"] not in self.tests:
             raise EvidenceError(missing(self._file, what["test"], self._greeted))
         self._send(what)
         try:
-            return list(islice(self._answers(2 * what["seconds"]), answers))
+            return [json.loads(line) for line in islice(self._lines(2 * what["seconds"]), answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
 
-    def _send(self, what: dict[str, Any]) -> None:
+    def _send(self, what: Request) -> None:
         try:
             self._channel.sendall(json.dumps(what).encode() + b"\n")
         except OSError:
             raise _gone() from None
 
-    def _answers(self, seconds: float) -> Iterator[dict[str, Any]]:
+    def _lines(self, seconds: float) -> Iterator[bytes]:
         """What it answers, line by line; it sees to the limits itself, so it is late only where it hangs."""
         while True:
             limit = time.monotonic() + seconds + _GRACE_S
@@ -198,7 +199,7 @@ class Machine(Runs):
                     raise EOFError
                 self._rest += part
             line, _, self._rest = self._rest.partition(b"\n")
-            yield json.loads(line)
+            yield line
 
     def close(self) -> None:
         """End it, and whatever its tests left running."""
@@ -245,16 +246,16 @@ class FreshRuns(Runs):
         self._command, self._workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
 
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
         """Run a test once for each job, each in a process of its own."""
         return [self._answer(request(test, [job], steps=steps, seconds=seconds)) for job in jobs]
 
-    def _answer(self, what: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, what: Request) -> RunAnswer:
         check()
         with ScratchFolder() as scratch:
             return self._answer_in(scratch, what)
 
-    def _answer_in(self, scratch: Path, what: dict[str, Any]) -> dict[str, Any]:
+    def _answer_in(self, scratch: Path, what: Request) -> RunAnswer:
         test, seconds = what["test"], what["seconds"]
         answers = scratch / "answers"
         answers.touch()
@@ -276,7 +277,7 @@ class FreshRuns(Runs):
         ended = run(program)
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
-            answer: dict[str, Any] = found[0]
+            answer: RunAnswer = found[0]
             return answer
         if test not in greeting.get("tests", ()):
             raise EvidenceError(missing(self._file, test, greeting))
@@ -294,7 +295,7 @@ def _gone() -> SuspectraError:
     return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
 
 
-def missing(file: str, test: str, greeting: Mapping[str, Any]) -> Problem:
+def missing(file: str, test: str, greeting: Greeting) -> Problem:
     """Say that a test can't be run.
 
     Parameters
@@ -303,7 +304,7 @@ def missing(file: str, test: str, greeting: Mapping[str, Any]) -> Problem:
         Its module.
     test : str
         Its name.
-    greeting : mapping
+    greeting : Greeting
         What the machine said first.
 
     Returns
@@ -321,14 +322,14 @@ def missing(file: str, test: str, greeting: Mapping[str, Any]) -> Problem:
     return Problem(file, "", cause, cure)
 
 
-def notices(file: str, greeting: dict[str, Any]) -> Iterator[Problem]:
+def notices(file: str, greeting: Greeting) -> Iterator[Problem]:
     """What is different in a machine from a run by pytest itself.
 
     Parameters
     ----------
     file : str
         The test module.
-    greeting : dict
+    greeting : Greeting
         What the machine said first.
 
     Yields

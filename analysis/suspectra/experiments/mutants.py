@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.spectrum import Spectrum
+from suspectra_recorder.experiments.exchange import Job
 
 MAX_PASSING = 50
 """Passing tests that a mutant is tried with: those that are nearest to failing tests."""
@@ -62,11 +62,11 @@ class Mutation(Alteration):
     source: ParsedSource
     mutant: Mutant
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Job:
         """How a machine is asked for it."""
         made = excerpt(self.source, self.mutant)
         text, functions = made if made is not None else ("", ())
-        return {"kind": "mutant", "file": self.file, "source": text, "functions": [list(name) for name in functions]}
+        return {"kind": "mutant", "file": self.file, "source": text, "functions": list(functions)}
 
     def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test."""

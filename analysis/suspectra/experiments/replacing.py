@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from suspectra.errors import EvidenceError
 from suspectra.experiment import EVERY, Experiment
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
-from suspectra.experiments.runs import Alteration, Answer, Job
+from suspectra.experiments.runs import Alteration, Answer
+from suspectra_recorder.experiments.exchange import Job, RunAnswer
 from suspectra_recorder.experiments.literals import from_text, shown, to_text
 from suspectra_recorder.experiments.parts import numbers
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
@@ -146,13 +147,13 @@ class NotedValues:
     failed: tuple[str, ...]
 
     @classmethod
-    def from_answer(cls, answer: Mapping[str, Any]) -> NotedValues:
+    def from_answer(cls, answer: RunAnswer) -> NotedValues:
         """What a machine answered to a job of the kind ``values``.
 
         Parameters
         ----------
-        answer : mapping
-            As JSON has it.
+        answer : RunAnswer
+            What it answered.
 
         Returns
         -------
@@ -171,7 +172,7 @@ class NotedValues:
         return cls(values, answer.get("distances", {}), failed)
 
 
-def parts_of(text: str) -> dict[Part, Any]:
+def parts_of(text: str) -> dict[Part, object]:
     """The value, and the numbers inside it, that a text describes.
 
     Parameters
@@ -306,7 +307,7 @@ class ValueReplacing:
         return 0.0 if (place.file, place.line) in self.repaired else self.at(place.file, place.line)
 
     def _alternates(
-        self, tried: _Tried, seen: Sequence[Mapping[Part, Any]], failed: Sequence[Mapping[Part, Any]]
+        self, tried: _Tried, seen: Sequence[Mapping[Part, object]], failed: Sequence[Mapping[Part, object]]
     ) -> Iterator[Replacement]:
         """Other values for the whole, if that could be written down, else for the numbers inside it."""
         if () in tried.parts:
@@ -371,7 +372,7 @@ class _Tried(NamedTuple):
 
     place: ValuePlace
     instance: int
-    parts: dict[Part, Any]
+    parts: dict[Part, object]
 
 
 def _times(count: int) -> list[int]:

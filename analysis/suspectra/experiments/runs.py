@@ -5,17 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.errors import Problem
 from suspectra.experiment import Experiment, Outcome
+from suspectra_recorder.experiments.exchange import Findings, Job, Request, RunAnswer
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
-TRACE = {"kind": "trace"}
+TRACE: Job = {"kind": "trace"}
 """The job that changes nothing, and notes decisions."""
 
 MEMORY, FILE_SIZE = 2 << 30, 64 << 20
@@ -61,15 +61,15 @@ class Answer(NamedTuple):
         The type of the exception that ended it, empty for none.
     message : str
         A digest of what the exception says, empty for none.
-    noted : mapping
-        What the machine answered, with what the kind of the run adds.
+    noted : Findings
+        What the kind of the run adds.
     """
 
     outcome: Outcome
     seconds: float
     exception: str
     message: str = ""
-    noted: Mapping[str, Any] = MappingProxyType({})
+    noted: Findings = Findings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +94,13 @@ class Trace:
     sources: Mapping[str, str]
 
     @classmethod
-    def from_answer(cls, answer: Mapping[str, Any]) -> Trace:
+    def from_answer(cls, answer: RunAnswer) -> Trace:
         """What a machine answered to a job like `TRACE`.
 
         Parameters
         ----------
-        answer : mapping
-            As JSON has it.
+        answer : RunAnswer
+            What it answered.
 
         Returns
         -------
@@ -116,7 +116,9 @@ class Trace:
             for number, (kind, line, column, end_line, _, guard) in enumerate(sites):
                 places.append(Place(path, number, kind, line, column, end_line, guard))
         raw = np.array(answer.get("decisions", ()), np.int64)
-        rest = {name: value for name, value in answer.items() if name not in ("decisions", "sites")}  # they are large
+        rest = answer.copy()
+        rest.pop("decisions", None)  # they are large
+        rest.pop("sites", None)
         return cls(answer_of(rest), tuple(places), 2 * moved[raw // 2] + raw % 2, answer.get("sources", {}))
 
     def difference(self, other: Trace) -> str:
@@ -186,10 +188,6 @@ class Trace:
         return f"{self.answer.outcome.value} {self.answer.exception}".strip()
 
 
-Job = dict[str, Any]
-"""One run, as JSON has it: its ``"kind"``, and what that needs to know."""
-
-
 class Alteration(ABC):
     """What is different in a run."""
 
@@ -199,7 +197,7 @@ class Alteration(ABC):
 
         Returns
         -------
-        dict
+        Job
             Its ``"kind"`` is one of those of :mod:`suspectra_recorder.experiments.kinds`.
         """
 
@@ -234,14 +232,14 @@ class Runs(ABC):
     notices: Sequence[Problem] = ()
 
     @abstractmethod
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
         """Run a test once for each job, in as few processes as that takes.
 
         Parameters
         ----------
         test : str
             Its name.
-        jobs : sequence of dict
+        jobs : sequence of Job
             See `Alteration.to_json`.
         steps : int
             How many decisions a run may make.
@@ -250,7 +248,7 @@ class Runs(ABC):
 
         Returns
         -------
-        list of dict
+        list of RunAnswer
             The answers, in the order of the jobs.
         """
 
@@ -350,13 +348,13 @@ class Runs(ABC):
         return self.alter(test, alterations, steps=steps, seconds=seconds)
 
 
-def answer_of(answer: Mapping[str, Any]) -> Answer:
+def answer_of(answer: RunAnswer) -> Answer:
     """How a run ended.
 
     Parameters
     ----------
-    answer : mapping
-        What a machine answered, as JSON has it.
+    answer : RunAnswer
+        What a machine answered.
 
     Returns
     -------
@@ -376,14 +374,14 @@ def answer_of(answer: Mapping[str, Any]) -> Answer:
     )
 
 
-def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> dict[str, Any]:
+def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> Request:
     """What a machine is asked.
 
     Parameters
     ----------
     test : str
         Its name.
-    jobs : sequence of dict
+    jobs : sequence of Job
         A run each.
     steps : int
         How many decisions a run may make.
@@ -392,8 +390,14 @@ def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> di
 
     Returns
     -------
-    dict
-        As JSON can have it.
+    Request
+        With the limits of the machine.
     """
-    limits = {"steps": steps, "seconds": seconds, "memory": MEMORY, "file_size": FILE_SIZE}
-    return {"test": test, "jobs": list(jobs), **limits}
+    return {
+        "test": test,
+        "jobs": list(jobs),
+        "steps": steps,
+        "seconds": seconds,
+        "memory": MEMORY,
+        "file_size": FILE_SIZE,
+    }

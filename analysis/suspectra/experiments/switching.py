@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from suspectra.experiment import EVERY, Experiment
-from suspectra.experiments.runs import Alteration, Job, Place, Trace
+from suspectra.experiments.runs import Alteration, Place, Trace
+from suspectra_recorder.experiments.exchange import Job
 
 FEW = 10
 """Times that each decision is switched, before those that are made more often are switched at the others."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from suspectra_recorder.experiments.assignments import Assignment, rewrite
+from suspectra_recorder.experiments.exchange import Findings
 from suspectra_recorder.experiments.literals import as_number, from_text, to_text
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
-from suspectra_recorder.experiments.parts import UNCHANGED, changed, numbers
+from suspectra_recorder.experiments.parts import UNCHANGED, Path, changed, numbers
 from suspectra_recorder.experiments.switchboard import EVERY
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json
@@ -85,7 +86,7 @@ class AssignedValues(Instrument):
         self.sources.unwatch()
         self.failed.clear()
 
-    def note(self) -> Callable[[], dict[str, Any]]:
+    def note(self) -> Callable[[], Findings]:
         """Take note of all values and comparisons from now on.
 
         Returns
@@ -100,7 +101,7 @@ class AssignedValues(Instrument):
         index: dict[str, int] = {}
         comparisons = self._compare(MAX_COMPARISONS)
 
-        def put(number: int, value: Any) -> Any:
+        def put(number: int, value: object) -> object:
             if len(values) < 2 * MAX_VALUES:
                 text = _described(value)
                 values.append(number)
@@ -109,7 +110,7 @@ class AssignedValues(Instrument):
 
         self.put, self.left, self.right = put, comparisons.left, comparisons.right
 
-        def noted() -> dict[str, Any]:
+        def noted() -> Findings:
             comparisons.take(self.failed)
             failed = [[_described(left), _described(right)] for left, right in self.failed]
             places = [(source.path, source.first, source.points) for source in self.sources.loaded]
@@ -123,7 +124,7 @@ class AssignedValues(Instrument):
 
         return noted
 
-    def replace(self, wanted: Replacement, *, compare: bool = False) -> Callable[[], dict[str, Any]]:
+    def replace(self, wanted: Replacement, *, compare: bool = False) -> Callable[[], Findings]:
         """Put another value in the place of one.
 
         Parameters
@@ -148,7 +149,7 @@ class AssignedValues(Instrument):
             if source.path == wanted.path:
                 target = source.first + wanted.number
 
-        def put(number: int, value: Any) -> Any:
+        def put(number: int, value: object) -> object:
             nonlocal passed, replaced
             if number == target:
                 passed += 1
@@ -165,7 +166,7 @@ class AssignedValues(Instrument):
         if compare:
             self.left, self.right = comparisons.left, comparisons.right
 
-        def answer() -> dict[str, Any]:
+        def answer() -> Findings:
             if not compare:
                 return {"reached": replaced}
             comparisons.take(self.failed)
@@ -184,15 +185,15 @@ class _Comparisons:
     def __init__(self, most: int):
         self.most = most
         self.distances: dict[str, float] = {}  # by number of the comparison, its how many-th time, and path
-        self._left: dict[int, dict[tuple[str, ...], Any]] = {}
+        self._left: dict[int, dict[Path, object]] = {}
         self._times: dict[int, int] = {}
 
-    def left(self, number: int, value: Any) -> Any:
+    def left(self, number: int, value: object) -> object:
         """The left side of a comparison."""
         self._left[number] = numbers(value) if self.most else {}
         return value
 
-    def right(self, number: int, value: Any) -> Any:
+    def right(self, number: int, value: object) -> object:
         """The right side of a comparison; both are evaluated by now."""
         times = self._times[number] = self._times.get(number, 0) + 1
         left = self._left.pop(number, None)
@@ -205,7 +206,7 @@ class _Comparisons:
         for number, (left, right) in enumerate(failed):
             self._add(f"failed {number} ", numbers(left), numbers(right))
 
-    def _add(self, key: str, left: dict[tuple[str, ...], Any], right: dict[tuple[str, ...], Any]) -> None:
+    def _add(self, key: str, left: dict[Path, object], right: dict[Path, object]) -> None:
         for path, number in left.items():
             one, other = as_number(number), as_number(right.get(path))
             if one is not None and other is not None and abs(distance := one - other) < float("inf"):
@@ -221,5 +222,5 @@ def _described(value: object) -> str:
     return "o" + json.dumps(found) if found else ""
 
 
-def _as_it_is(number: int, value: Any) -> Any:
+def _as_it_is(number: int, value: object) -> object:
     return value

@@ -8,10 +8,10 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Protocol
 
+from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
 from suspectra_recorder.experiments.switchboard import SPENT
@@ -20,7 +20,13 @@ from suspectra_recorder.instrumentation import own
 __builtins__ = own.builtins
 
 _CHUNK = 1 << 16
-Run = Callable[..., "dict[str, Any]"]
+
+
+class Run(Protocol):
+    """Runs one job of a request in the process that calls it, and gives the answer."""
+
+    def __call__(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
+        """Run a test, which has been run in this process before if `again`."""
 
 
 class Children:
@@ -30,7 +36,7 @@ class Children:
     ----------
     channel : int
         The descriptor of the socket they come from.
-    run : callable
+    run : Run
         Runs one job of a request in the process that calls it, and gives the answer.
     """
 
@@ -39,17 +45,17 @@ class Children:
         self._channel = socket.socket(fileno=channel)
         self._run = run
 
-    def serve(self, greeting: dict[str, Any]) -> None:
+    def serve(self, greeting: Greeting) -> None:
         """Answer until the other end of the channel is closed.
 
         Parameters
         ----------
-        greeting : dict
+        greeting : Greeting
             What is said first.
         """
         self._say(greeting)
         for line in self._channel.makefile("rb"):
-            request = json.loads(line)
+            request: Request = json.loads(line)
             if request.get("fork"):
                 self._forks(request)
                 continue
@@ -58,17 +64,17 @@ class Children:
                 answered = self._child(request, left)
                 left = left[answered:]
 
-    def _say(self, answer: dict[str, Any]) -> None:
+    def _say(self, answer: RunAnswer | Greeting) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _forks(self, request: dict[str, Any]) -> None:
+    def _forks(self, request: Request) -> None:
         """Let the forks of one child do all jobs. What they do not answer, and the child itself, is a crash."""
         jobs = request["jobs"]
         answered = self._child({**request, "seconds": 2 * request["seconds"]}, jobs, len(jobs) + 1)
         for _ in range(len(jobs) + 1 - answered):
             self._say({"outcome": "crashed", "exception": "", "seconds": self._took})
 
-    def _child(self, request: dict[str, Any], jobs: list[Any], answers: int = 0) -> int:
+    def _child(self, request: Request, jobs: list[Job], answers: int = 0) -> int:
         """Let a child do as many jobs as it can; how many were answered."""
         answers = answers or len(jobs)
         read, write = os.pipe()
@@ -92,7 +98,7 @@ class Children:
             answered += 1
         return answered
 
-    def _be_child(self, request: dict[str, Any], jobs: list[Any], write: int) -> None:
+    def _be_child(self, request: Request, jobs: list[Job], write: int) -> None:
         from suspectra_recorder.instrumentation.own import json, os  # a test may replace the others
 
         try:
@@ -101,10 +107,10 @@ class Children:
             limit(request["memory"], request["file_size"])
             if request.get("fork"):
                 forks = Forks(write, request["seconds"])
-                job = {"kind": "fork", "jobs": jobs, "fork": forks.fork}
+                job: Job = {"kind": "fork", "jobs": jobs, "fork": forks.fork}
                 forks.end(self._run(request, job), jobs)
-            for number, job in enumerate(jobs):
-                answer = json.dumps(self._run(request, job, again=number > 0)).encode() + b"\n"
+            for number, one in enumerate(jobs):
+                answer = json.dumps(self._run(request, one, again=number > 0)).encode() + b"\n"
                 while answer:
                     answer = answer[os.write(write, answer) :]
         finally:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from select import select
 from time import monotonic
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from suspectra_recorder.experiments.run_kind import Job
+from suspectra_recorder.experiments.exchange import Job, RunAnswer
 from suspectra_recorder.experiments.switchboard import SPENT
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json, os, signal
@@ -89,14 +89,14 @@ class Forks:
             found += part
         return found
 
-    def end(self, answer: dict[str, Any], jobs: Sequence[Job]) -> NoReturn:
+    def end(self, answer: RunAnswer, jobs: Sequence[Job]) -> NoReturn:
         """Answer for this process, and end it.
 
         Parameters
         ----------
-        answer : dict
+        answer : RunAnswer
             How its run ended.
-        jobs : sequence of dict
+        jobs : sequence of Job
             All jobs. Those for which no fork was made have not been reached.
         """
         if self._job >= 0:
@@ -108,7 +108,7 @@ class Forks:
             self._say({**answer, "job": len(jobs)})
         os._exit(0)
 
-    def _say(self, answer: dict[str, Any]) -> None:
+    def _say(self, answer: RunAnswer) -> None:
         self._send(json.dumps(answer).encode() + b"\n")
 
     def _send(self, line: bytes) -> None:

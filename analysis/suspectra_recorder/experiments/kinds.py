@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection
-from typing import Any
 
+from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.mutants import Mutating
-from suspectra_recorder.experiments.run_kind import Job, RunKind
+from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.experiments.value_kinds import make_value_kinds
 from suspectra_recorder.instrumentation import own
@@ -34,7 +34,7 @@ class Tracing(RunKind):
         """Note decisions from now on."""
         self._decisions = self._board.note()
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """The decisions, where they are, and the digests of all sources."""
         sites = [(source.path, source.first, source.points) for source in self._board.sources.loaded]
         return {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
@@ -57,7 +57,7 @@ class Switching(RunKind):
         """Switch it from now on."""
         self._switched = self._board.switch(job["file"], job["number"], job["instance"])
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """How often it was switched."""
         return {"reached": self._switched()}
 
@@ -83,7 +83,7 @@ class Forking(Tracing):
         switches = [(one["file"], one["number"], one["instance"]) for one in job["jobs"]]
         self._forked = self._board.fork(switches, job["fork"])
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """The decisions; nothing in a fork."""
         return {} if self._forked() else super().take_back()
 

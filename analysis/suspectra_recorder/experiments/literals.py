@@ -55,7 +55,7 @@ def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
     return "" if write is None else write(value, depth)
 
 
-def from_text(text: str) -> Any:
+def from_text(text: str) -> object:
     """The value that was written down.
 
     Parameters
@@ -197,7 +197,7 @@ _WRITERS: dict[int, Callable[[Any, int], str]] = {
     id(datetime.timedelta): lambda value, depth: f"l{value.days} {value.seconds} {value.microseconds}",
     id(tuple): _tuple,
 }
-_READERS: dict[str, Callable[[str], Any]] = {
+_READERS: dict[str, Callable[[str], object]] = {
     "n": lambda text: None,
     "b": lambda text: text == "1",
     "i": int,

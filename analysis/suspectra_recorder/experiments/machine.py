@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.experiments.children import Children
+from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import message_digest
 from suspectra_recorder.experiments.order import VARIABLE, Order
-from suspectra_recorder.experiments.run_kind import Job
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, sys, time
@@ -141,7 +141,7 @@ class _Machine:
 
     # what it says
 
-    def greeting(self) -> dict[str, Any]:
+    def greeting(self) -> Greeting:
         """What there is to know before the first request."""
         others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         return {
@@ -181,7 +181,7 @@ class _Machine:
             Children(self.order.channel, self.run).serve(self.greeting())
 
     def _run_one(self) -> None:
-        request = json.loads(self.order.request)
+        request: Request = json.loads(self.order.request)
         answers = os.open(self.order.answers, os.O_WRONLY | os.O_APPEND)
         os.write(answers, line_of(self.greeting()))
         if request["test"] in self.items:
@@ -190,21 +190,21 @@ class _Machine:
 
     # a run
 
-    def run(self, request: dict[str, Any], job: Job, again: bool = False) -> dict[str, Any]:
+    def run(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
         """Run a test in this process, which has run none before it unless `again`.
 
         Parameters
         ----------
-        request : dict
+        request : Request
             Names the test, and says how many decisions it may make.
-        job : mapping
+        job : Job
             Which kind of run, and what that needs to know.
         again : bool
             Whether the test was run in this process before.
 
         Returns
         -------
-        dict
+        RunAnswer
             How it ended, and what its kind adds.
         """
         item: Any = self.items[request["test"]]
@@ -223,8 +223,14 @@ class _Machine:
         seconds = time.perf_counter() - began
         stopped = self.board.stopped
         self.board.leave()
-        ended = {"outcome": "steps" if stopped else outcome, "exception": self._exception, "seconds": seconds}
-        return {**ended, "message": self._message, **kind.take_back()}
+        answer: RunAnswer = {
+            "outcome": "steps" if stopped else outcome,
+            "exception": self._exception,
+            "message": self._message,
+            "seconds": seconds,
+        }
+        answer.update(kind.take_back())  # type: ignore[typeddict-item]  # some of the same keys
+        return answer
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
@@ -243,13 +249,13 @@ class _Machine:
         self._attempt.add(report)
 
 
-def line_of(answer: dict[str, Any]) -> bytes:
+def line_of(answer: RunAnswer | Greeting) -> bytes:
     """An answer as it travels.
 
     Parameters
     ----------
-    answer : dict
-        What JSON can hold.
+    answer : RunAnswer or Greeting
+        What it says.
 
     Returns
     -------

@@ -11,9 +11,9 @@ import __future__
 import gc
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
-from typing import Any
 
-from suspectra_recorder.experiments.run_kind import Job, RunKind
+from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cells import with_cells
@@ -104,7 +104,7 @@ class Mutating(RunKind):
             codes.append(code)
         return codes
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """Give functions their own code again; how many there were."""
         for function, code in self._replaced:
             function.__code__ = code

@@ -26,13 +26,13 @@ UNCHANGED = object()
 """Stands for a copy that can't be made."""
 
 Path = tuple[str, ...]
-_Rebuild = Callable[[Any], Any]
+_Rebuild = Callable[[object], object]
 
 _mro = type.__dict__["__mro__"].__get__
 _names = type.__dict__["__dict__"].__get__
 
 
-def numbers(value: object) -> dict[Path, Any]:
+def numbers(value: object) -> dict[Path, object]:
     """The numbers and dates inside a value.
 
     Parameters
@@ -50,12 +50,12 @@ def numbers(value: object) -> dict[Path, Any]:
     >>> numbers(3), numbers([1, {"rate": 2.5}])
     ({(): 3}, {('[0]',): 1, ('[1]', "['rate']"): 2.5})
     """
-    found: dict[Path, Any] = {}
+    found: dict[Path, object] = {}
     _collect(value, (), DEPTH, found)
     return found
 
 
-def _collect(value: object, path: Path, depth: int, found: dict[Path, Any]) -> None:
+def _collect(value: object, path: Path, depth: int, found: dict[Path, object]) -> None:
     if len(found) >= MAX_PARTS:
         return
     if as_number(value) is not None:
@@ -65,7 +65,7 @@ def _collect(value: object, path: Path, depth: int, found: dict[Path, Any]) -> N
             _collect(part, (*path, step), depth - 1, found)
 
 
-def changed(value: object, path: Path, number: object) -> Any:
+def changed(value: object, path: Path, number: object) -> object:
     """A copy of a value in which one number is another.
 
     Parameters
@@ -96,7 +96,7 @@ def changed(value: object, path: Path, number: object) -> Any:
     return UNCHANGED
 
 
-def _parts(value: object) -> Iterator[tuple[str, Any, _Rebuild]]:
+def _parts(value: object) -> Iterator[tuple[str, object, _Rebuild]]:
     """The first parts of a value, each with what makes a copy with another one in its place."""
     cls = type(value)
     bases = _mro(cls)
@@ -117,12 +117,12 @@ def _parts(value: object) -> Iterator[tuple[str, Any, _Rebuild]]:
         yield from _attributes(value, cls, bases)
 
 
-def _item(items: list[Any], index: int, new: Any) -> list[Any]:
+def _item(items: list[object], index: int, new: object) -> list[object]:
     items[index] = new
     return items
 
 
-def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[tuple[str, Any, _Rebuild]]:
+def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[tuple[str, object, _Rebuild]]:
     if id(cls) not in _known:
         _known[id(cls)] = cls, _Stores(bases)
     stores = _known[id(cls)][1]
@@ -131,7 +131,7 @@ def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[t
     held = stores.read(value)
     for name in list(held)[:MAX_PARTS]:
 
-        def rebuild(new: Any, name: str = name) -> Any:
+        def rebuild(new: object, name: str = name) -> object:
             return stores.copy(cls, {**held, name: new})
 
         yield f".{name}", held[name], rebuild
@@ -156,9 +156,9 @@ class _Stores:
                     self.slots.setdefault(name, descriptor)
         self.final |= self.dictionary is None and not self.slots
 
-    def read(self, value: object) -> dict[str, Any]:
+    def read(self, value: object) -> dict[str, object]:
         """What an instance has stored."""
-        held: dict[str, Any] = {}
+        held: dict[str, object] = {}
         if self.dictionary is not None:
             stored = self.dictionary.__get__(value)
             if type(stored) is dict and all(type(name) is str for name in stored):
@@ -170,7 +170,7 @@ class _Stores:
                 continue
         return held
 
-    def copy(self, cls: type, held: dict[str, Any]) -> Any:
+    def copy(self, cls: type, held: dict[str, object]) -> object:
         """An instance that has stored the same; `UNCHANGED` where Python has to be asked by the class."""
         try:
             made: Any = object.__new__(cls)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
-
-Job = Mapping[str, Any]
-"""One run, as JSON has it: its ``"kind"``, and what this kind needs to know."""
 
 
 class RunKind:
@@ -36,16 +31,16 @@ class RunKind:
 
         Parameters
         ----------
-        job : mapping
+        job : Job
             What was asked for.
         """
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """Make the program what it was, as another run may follow in this process.
 
         Returns
         -------
-        dict
+        Findings
             What is added to the answer. ``"reached"`` is how often the altered place was reached.
         """
         return {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from suspectra_recorder.experiments.decisions import Site, instrument
 from suspectra_recorder.experiments.loading import Instrument
@@ -29,6 +29,7 @@ MAX_DECISIONS = 1_000_000
 """How many decisions of a run are noted."""
 
 Decide = Callable[[int, bool], bool]
+ValueT = TypeVar("ValueT")
 
 
 class StepsSpent(BaseException):
@@ -49,7 +50,7 @@ class Switchboard(Instrument):
     def __init__(self) -> None:
         self.decide: Decide = _as_it_is
         self.sources: NumberedSources[Site] = NumberedSources()
-        self._kept: dict[int, list[Any]] = {}  # values of operands until they are taken, by thread
+        self._kept: dict[int, list[object]] = {}  # values of operands until they are taken, by thread
         self._limit = _Limit(0)
 
     @property
@@ -57,7 +58,7 @@ class Switchboard(Instrument):
         """Whether the run made more decisions than it may."""
         return self._limit.stopped
 
-    def keep(self, value: Any) -> Any:
+    def keep(self, value: ValueT) -> ValueT:
         """Keep the value of an operand until it is known whether it is the value of the whole.
 
         Parameters
@@ -73,7 +74,7 @@ class Switchboard(Instrument):
         self._kept.setdefault(_thread.get_ident(), []).append(value)
         return value
 
-    def take(self) -> Any:
+    def take(self) -> object:
         """The operand that was kept last in this thread.
 
         Returns
@@ -164,7 +165,7 @@ class Switchboard(Instrument):
             if source.path == path:
                 target = source.first + index
 
-        def decide(number: int, value: Any) -> bool:
+        def decide(number: int, value: object) -> bool:
             nonlocal passed, switched
             taken = True if value else False  # noqa: SIM210 - `bool` may be another's
             limit.left -= 1
@@ -209,7 +210,7 @@ class Switchboard(Instrument):
                     times = waiting.setdefault(source.first + index, {})
                     times.setdefault(instance or 1, []).append(job)
 
-        def decide(number: int, value: Any) -> bool:
+        def decide(number: int, value: object) -> bool:
             nonlocal always, forked
             taken = note(number, True if value else False)  # noqa: SIM210 - `bool` may be another's
             if number == always:

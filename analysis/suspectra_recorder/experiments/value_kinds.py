@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
-from suspectra_recorder.experiments.run_kind import Job, RunKind
+from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
@@ -25,14 +25,14 @@ class Replacing(RunKind):
     def __init__(self, values: AssignedValues):
         self.instrument = self._values = values
         self.plugin = FailedComparisons(values.failed)
-        self._answer: Callable[[], dict[str, Any]] = dict
+        self._answer: Callable[[], Findings] = Findings
 
     def apply(self, job: Job) -> None:
         """Replace it from now on."""
         wanted = Replacement(job["file"], job["number"], job["instance"], job["part"], job["text"])
         self._answer = self._values.replace(wanted, compare=job["compare"])
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """How often it was replaced, and the distances."""
         answer = self._answer()
         self._values.leave()
@@ -50,13 +50,13 @@ class Noting(RunKind):
 
     def __init__(self, values: AssignedValues):
         self._values = values
-        self._answer: Callable[[], dict[str, Any]] = dict
+        self._answer: Callable[[], Findings] = Findings
 
     def apply(self, job: Job) -> None:
         """Note values from now on."""
         self._answer = self._values.note()
 
-    def take_back(self) -> dict[str, Any]:
+    def take_back(self) -> Findings:
         """The values, where they are assigned, and comparisons."""
         answer = self._answer()
         self._values.leave()
