@@ -1,0 +1,90 @@
+"""What the run of one failing test depended on: its nodes, with places, values and dependences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from suspectra.arrays import Bools, Ints
+from suspectra.dependences.graph import DependenceGraph
+
+
+class Site(NamedTuple):
+    """A place of the program that has nodes.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace.
+    line, end_line : int
+        From 1, both included.
+    column : int
+        In bytes, from 0.
+    kind : str
+        ``decision``; ``value``: what is assigned, returned, yielded or passed; ``argument``: what is passed, without a
+        number; ``parameter``: what no traced argument was found for; ``entry``: the beginning of a call;
+        ``target``: what a loop, a pattern or ``with`` binds; ``native``: a call of code that is not traced;
+        ``assert``; ``handler``; ``raise``: where an exception comes from; ``statement``: anything else.
+    number : int
+        Which decision or assigned value of its file it is, as altered runs number them; -1 for none.
+
+    Examples
+    --------
+    >>> Site("shop/cart.py", 8, 8, 4, "decision", 0).line
+    8
+    """
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceTrace:
+    """The run of one failing test.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    sites : tuple of Site
+        The places that `graph` names.
+    graph : DependenceGraph
+        Instances of the places, and what each of them depends on.
+    call : ndarray of int32, shape (nodes,)
+        The number of the call that each node belongs to.
+    outcome : ndarray of int8, shape (nodes,)
+        How each decision came out: 0 false, 1 true; -1 for a node that is no decision.
+    value : sequence of str, length nodes
+        Short literals; the name of the type where a value has none; empty for nodes without value.
+    failure : int
+        The node at which the test fails; -1 if it passes.
+    is_test : ndarray of bool, shape (nodes,)
+        Whether each node is in test code, which counts as right.
+    left_out : tuple of str
+        What is missing, in sentences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = DependenceGraph.from_edges(2, [(0, 1, 0)])
+    >>> sites = (Site("a.py", 1, 1, 0, "value", 0), Site("test_a.py", 3, 3, 4, "assert", -1))
+    >>> calls, no = np.zeros(2, np.int32), np.full(2, -1, np.int8)
+    >>> trace = DependenceTrace("test_a", sites, graph, calls, no, ["3", ""], 1, np.array([False, True]), ())
+    >>> trace.sites[trace.graph.site[trace.failure]].line
+    3
+    """
+
+    test: str
+    sites: tuple[Site, ...]
+    graph: DependenceGraph
+    call: Ints
+    outcome: Ints
+    value: Sequence[str]
+    failure: int
+    is_test: Bools
+    left_out: tuple[str, ...]
