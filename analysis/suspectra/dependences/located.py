@@ -1,0 +1,143 @@
+"""Where in the evaluation of its source each node of a trace is, and the control dependences that follow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.dependences.control import Calls, ControlDependences, Edges
+from suspectra.dependences.graph import DependenceGraph, DependenceKind
+from suspectra.dependences.trace import DependenceTrace, Site
+from suspectra.program.point_dependences import PointDependences, joined
+from suspectra.program.points import Span
+from suspectra_recorder.experiments.decisions import instrument
+
+SourceOf = Callable[[str], bytes | None]
+"""Given a path, the source as it was run, or None."""
+
+
+def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, calling: Ints) -> DependenceTrace:
+    r"""Add control and summary control dependences to the flow dependences of a trace.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        With flow dependences only.
+    source_of : callable
+        Given the path of a site, returns the source as it was run. Of files without it, nothing is added.
+    caller : ndarray of int32, shape (calls,)
+        The call that each call was made by; -1 for one that was made by nothing that is traced.
+    calling : ndarray of int32, shape (calls,)
+        The site at which each call was made: that of the statement that is evaluated then; -1 for an unknown one.
+
+    Returns
+    -------
+    DependenceTrace
+        The same nodes, with all dependences.
+
+    Examples
+    --------
+    >>> source = b"def f(a):\n    if a:\n        b = 1\n"
+    >>> sites = (Site("f.py", 2, 2, 7, "decision", 0), Site("f.py", 3, 3, 8, "value", 0))
+    >>> graph, one = DependenceGraph.from_edges(2, []), np.zeros(2, np.int32)
+    >>> trace = DependenceTrace("t", sites, graph, one, one, ["True", "1"], 1, one > 0, ())
+    >>> found = with_control(trace, lambda path: source, np.array([-1]), np.array([-1]))
+    >>> found.graph.sources_of(1).tolist(), DependenceKind(found.graph.kind[0]).name
+    ([0], 'CONTROL')
+    """
+    table, points = points_of(trace.sites, source_of)
+    graph = trace.graph
+    is_entry = np.array([site.kind == "entry" for site in trace.sites], bool)[graph.site]
+    entry = np.full(len(caller), -1, np.int32)
+    entered = np.flatnonzero(is_entry)[::-1]
+    entry[trace.call[entered]] = entered  # the first one of each call
+    at = np.where(calling >= 0, points[np.maximum(calling, 0)], -1)
+    dependences = ControlDependences(table, Calls(points[graph.site], trace.call, entry, caller, at))
+    flow = Edges(graph.source, graph.target)
+    control = [dependences.direct(), dependences.inside()]
+    summary = dependences.summary(flow)
+    return replace(trace, graph=_joined(graph, control, summary))
+
+
+def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependences, Ints]:
+    r"""Find the point of each site.
+
+    Parameters
+    ----------
+    sites : sequence of Site
+        Of a trace.
+    source_of : callable
+        Given the path of a site, returns the source as it was run, or None.
+
+    Returns
+    -------
+    table : PointDependences
+        Of all sources, one after the other.
+    points : ndarray of int32, shape (sites,)
+        The point of each site; -1 for none.
+
+    Examples
+    --------
+    >>> site = Site("f.py", 1, 1, 0, "value", 0)
+    >>> table, points = points_of([site, Site("g.py", 1, 1, 0, "value", 0)], {"f.py": b"a = 1\n"}.get)
+    >>> table.span[points[0]].line, points.tolist()[1]
+    (1, -1)
+    """
+    by_file: dict[str, list[int]] = {}
+    for number, site in enumerate(sites):
+        by_file.setdefault(site.file, []).append(number)
+    points = np.full(len(sites), -1, np.int32)
+    tables: list[PointDependences] = []
+    first = 0
+    for path, numbers in by_file.items():
+        source = source_of(path)
+        if source is None:
+            continue
+        table = PointDependences.of_source(source)
+        found = _points([sites[number] for number in numbers], table, source)
+        points[numbers] = [first + point if point >= 0 else -1 for point in found]
+        tables.append(table)
+        first += len(table)
+    return joined(tables), points
+
+
+def _points(sites: Sequence[Site], table: PointDependences, source: bytes) -> list[int]:
+    decisions = _decisions(source, [site for site in sites if site.kind == "decision"])
+    found = []
+    for site in sites:
+        span = decisions.get(site.number) if site.kind == "decision" else None
+        point = -1 if span is None else table.decision(span)
+        found.append(table.at(site.line, site.column) if point < 0 else point)
+    return found
+
+
+def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
+    """Where the decisions of a source are, by their numbers."""
+    if not sites:
+        return {}
+    for asserts in (True, False):
+        try:
+            listed = instrument(ast.parse(source), "", 0, asserts=asserts)
+        except (SyntaxError, ValueError, RecursionError):
+            return {}
+        if all(site.number < len(listed) and listed[site.number][1:3] == (site.line, site.column) for site in sites):
+            return {number: Span(*one[1:5]) for number, one in enumerate(listed)}
+    return {}
+
+
+def _joined(graph: DependenceGraph, control: Sequence[Edges], summary: Edges) -> DependenceGraph:
+    """All edges, of those between the same nodes the first kind."""
+    kinds = [(Edges(graph.source, graph.target), graph.kind)]
+    kinds += [(edges, np.full(len(edges.source), DependenceKind.CONTROL, np.int8)) for edges in control]
+    kinds.append((summary, np.full(len(summary.source), DependenceKind.SUMMARY, np.int8)))
+    size = max(len(graph), 1)
+    keys = np.concatenate([edges.target.astype(np.int64) * size + edges.source for edges, _ in kinds])
+    once, first = np.unique(keys, return_index=True)
+    target, source = (once // size).astype(np.int32), (once % size).astype(np.int32)
+    kind = np.concatenate([kind for _, kind in kinds])[first]
+    start = np.searchsorted(target, np.arange(len(graph) + 1))
+    return DependenceGraph(graph.site, graph.instance, start, source, kind)

@@ -1,0 +1,475 @@
+"""Slices of a run as trees: what led to a node, what it influenced, and what lies between two places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.trace import DependenceTrace
+
+HIDDEN = frozenset({"entry", "parameter", "argument"})
+"""Kinds of nodes that only pass something on: a tree shows what they depend on in their place."""
+
+
+class Direction(Enum):
+    """Which way a tree goes.
+
+    Examples
+    --------
+    >>> Direction("backward").name
+    'BACKWARD'
+    """
+
+    BACKWARD = "backward"
+    """From a node to what it depends on."""
+    FORWARD = "forward"
+    """From a node to what depends on it."""
+
+
+class Step(NamedTuple):
+    """A node of a slice, as it is shown.
+
+    Parameters
+    ----------
+    node : int
+        Its number in the trace.
+    file : str
+        Relative to the workspace.
+    line, end_line : int
+        From 1, both included.
+    column : int
+        In bytes, from 0.
+    kind : str
+        As :class:`~suspectra.dependences.trace.Site` has it.
+    instance : int
+        How often its place had been executed, from 1.
+    value : str
+        A short literal, or the name of a type; empty for none.
+    outcome : bool or None
+        How a decision came out; None for anything else.
+    is_test : bool
+        Whether it is in test code.
+
+    Examples
+    --------
+    >>> Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False).place
+    'cart.py:8'
+    """
+
+    node: int
+    file: str
+    line: int
+    end_line: int
+    column: int
+    kind: str
+    instance: int
+    value: str
+    outcome: bool | None
+    is_test: bool
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def result(self) -> str:
+        """The value, or the outcome of a decision."""
+        return self.value if self.outcome is None else str(self.outcome).lower()
+
+
+class Branch(NamedTuple):
+    """A step of a tree, and what follows it.
+
+    Parameters
+    ----------
+    step : Step
+        What is shown.
+    why : DependenceKind or None
+        How it is related to the step above; None for a root.
+    branches : tuple of Branch
+        Below it.
+    more : int
+        How many steps below it are not in the tree, since they are nearer to another step or there are too many.
+
+    Examples
+    --------
+    >>> Branch(Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False), None, (), 0).more
+    0
+    """
+
+    step: Step
+    why: DependenceKind | None
+    branches: tuple[Branch, ...]
+    more: int
+
+    def to_json(self) -> dict[str, object]:
+        """Return what JSON can hold.
+
+        Returns
+        -------
+        dict
+            The fields of the step, ``why`` in lower case, ``branches`` and ``more``.
+        """
+        step: dict[str, object] = dict(self.step._asdict())
+        why = None if self.why is None else self.why.name.lower()
+        return {**step, "why": why, "branches": [branch.to_json() for branch in self.branches], "more": self.more}
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """A part of a run: some nodes, and what they depend on, or what depends on them.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        The run.
+    direction : Direction
+        Which way its tree goes.
+    roots : tuple of int
+        The nodes where the tree begins.
+    members : ndarray of bool, shape (nodes,)
+        Whether each node is in the slice.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.trace import Site
+    >>> graph = DependenceGraph.from_edges(3, [(0, 2, 0)])
+    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2, 3))
+    >>> one = np.zeros(3, np.int32)
+    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "2", "3"], 2, one > 0, ())
+    >>> found = backward(trace)
+    >>> found.lines(), [branch.step.value for branch in found.tree()[0].branches]
+    ({'a.py': [1, 3]}, ['1'])
+    """
+
+    trace: DependenceTrace
+    direction: Direction
+    roots: tuple[int, ...]
+    members: Bools
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.members))
+
+    def step(self, node: int) -> Step:
+        """Return a node as it is shown.
+
+        Parameters
+        ----------
+        node : int
+            Its number.
+
+        Returns
+        -------
+        Step
+            With its place and value.
+        """
+        trace = self.trace
+        site = trace.sites[trace.graph.site[node]]
+        outcome = int(trace.outcome[node])
+        return Step(
+            node,
+            site.file,
+            site.line,
+            site.end_line,
+            site.column,
+            site.kind,
+            int(trace.graph.instance[node]),
+            trace.value[node],
+            bool(outcome) if outcome >= 0 else None,
+            bool(trace.is_test[node]),
+        )
+
+    def after(self, node: int) -> list[tuple[int, DependenceKind]]:
+        """Return what follows a node in the tree: what it depends on, or what depends on it.
+
+        Parameters
+        ----------
+        node : int
+            Its number.
+
+        Returns
+        -------
+        list of (int, DependenceKind)
+            Nodes that are shown and why, the latest first when going backward, the first when going forward.
+        """
+        found: dict[int, DependenceKind] = {}
+        waiting = list(self._next(node))
+        seen = {node}
+        while waiting:
+            other, kind = waiting.pop()
+            if other in seen:
+                continue
+            seen.add(other)
+            if self._is_hidden[other] or self._is_part(other, node):
+                waiting += [(more, kind if kind is DependenceKind.SUMMARY else why) for more, why in self._next(other)]
+            else:
+                found[other] = kind
+        return sorted(found.items(), reverse=self.direction is Direction.BACKWARD)
+
+    def tree(self, limit: int = 200) -> tuple[Branch, ...]:
+        """Compute the tree: each node once, as near to a root as it is.
+
+        Parameters
+        ----------
+        limit : int, optional
+            How many steps it has at most.
+
+        Returns
+        -------
+        tuple of Branch
+            One for each root.
+        """
+        below: dict[int, list[tuple[int, DependenceKind]]] = {}
+        left: dict[int, int] = {}
+        known = set(self.roots)
+        level = list(self.roots)
+        while level:
+            following: list[int] = []
+            for node in level:
+                after = self.after(node)
+                new = [(other, why) for other, why in after if other not in known][: max(limit - len(known), 0)]
+                below[node], left[node] = new, len(after) - len(new)
+                known.update(other for other, _ in new)
+                following += [other for other, _ in new]
+            level = following
+        return tuple(self._branches(below, left))
+
+    def _branches(self, below: dict[int, list[tuple[int, DependenceKind]]], left: dict[int, int]) -> Iterator[Branch]:
+        """Build the tree from its leaves up, since it may be deep."""
+        made: dict[int, tuple[Branch, ...]] = {}
+        for node in reversed(below):
+            made[node] = tuple(
+                Branch(self.step(other), why, made.pop(other), left[other]) for other, why in below[node]
+            )
+        for root in self.roots:
+            yield Branch(self.step(root), None, made[root], left[root])
+
+    def chain(self, node: int) -> list[Step]:
+        """Return the shortest chain of dependences from a node to a root, or from a root to it.
+
+        Parameters
+        ----------
+        node : int
+            A member of the slice.
+
+        Returns
+        -------
+        list of Step
+            From what came first to what came last.
+        """
+        came: dict[int, int] = {root: root for root in self.roots}
+        level = list(self.roots)
+        while level and node not in came:
+            following = []
+            for one in level:
+                for other, _ in self.after(one):
+                    if other not in came:
+                        came[other] = one
+                        following.append(other)
+            level = following
+        if node not in came:
+            return []
+        way = [node]
+        while came[way[-1]] != way[-1]:
+            way.append(came[way[-1]])
+        return [self.step(one) for one in (way if self.direction is Direction.BACKWARD else way[::-1])]
+
+    def lines(self, *, tests: bool = True) -> dict[str, list[int]]:
+        """Return the lines of the slice.
+
+        Parameters
+        ----------
+        tests : bool, optional
+            Whether to include those of test code.
+
+        Returns
+        -------
+        dict of str to list of int
+            By file, ascending.
+        """
+        wanted = self.members if tests else self.members & ~self.trace.is_test
+        found: dict[str, set[int]] = {}
+        for number in np.unique(self.trace.graph.site[wanted]).tolist():
+            site = self.trace.sites[number]
+            if site.kind != "entry":
+                found.setdefault(site.file, set()).update(range(site.line, site.end_line + 1))
+        return {file: sorted(lines) for file, lines in sorted(found.items())}
+
+    def to_json(self, limit: int = 200) -> dict[str, object]:
+        """Return what JSON can hold.
+
+        Parameters
+        ----------
+        limit : int, optional
+            How many steps the tree has at most.
+
+        Returns
+        -------
+        dict
+            ``test``, ``direction``, ``nodes``: how many there are, ``lines``, ``tree`` and ``left_out``.
+        """
+        return {
+            "test": self.trace.test,
+            "direction": self.direction.value,
+            "nodes": len(self),
+            "lines": self.lines(),
+            "tree": [branch.to_json() for branch in self.tree(limit)],
+            "left_out": list(self.trace.left_out),
+        }
+
+    def _next(self, node: int) -> Iterator[tuple[int, DependenceKind]]:
+        graph = self.trace.graph
+        if self.direction is Direction.BACKWARD:
+            places: Iterable[int] = range(int(graph.start[node]), int(graph.start[node + 1]))
+            ends = graph.source
+        else:
+            order, start = self._targets
+            places = order[start[node] : start[node + 1]].tolist()
+            ends = graph.target
+        for place in places:
+            other = int(ends[place])
+            if self.members[other]:
+                yield other, DependenceKind(int(graph.kind[place]))
+
+    def _is_part(self, other: int, node: int) -> bool:
+        """Whether a node is a call of untraced code within the statement of another one."""
+        one, whole = (self.trace.sites[self.trace.graph.site[some]] for some in (other, node))
+        if self.direction is Direction.FORWARD or one.kind != "native" or whole.kind == "native":
+            return False
+        same = one.file == whole.file and whole.line <= one.line <= whole.end_line
+        return same and bool(self.trace.call[other] == self.trace.call[node])
+
+    @cached_property
+    def _targets(self) -> tuple[Ints, Ints]:
+        """The dependences in the order of what they depend on, and where those on each node begin."""
+        graph = self.trace.graph
+        order = np.argsort(graph.source, kind="stable")
+        return order, np.searchsorted(graph.source[order], np.arange(len(graph) + 1))
+
+    @cached_property
+    def _is_hidden(self) -> Bools:
+        hidden = np.array([site.kind in HIDDEN for site in self.trace.sites], bool)
+        return np.asarray(hidden[self.trace.graph.site])
+
+
+def nodes_at(trace: DependenceTrace, file: str, line: int) -> Ints:
+    """Find the nodes of a line.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        A run.
+    file : str
+        Relative to the workspace.
+    line : int
+        From 1.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        In the order in which they were made, without those that only pass something on.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.trace import Site
+    >>> one = np.zeros(1, np.int32)
+    >>> graph, sites = DependenceGraph.from_edges(1, []), (Site("a.py", 1, 2, 0, "value", 0),)
+    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1"], 0, one > 0, ())
+    >>> nodes_at(trace, "a.py", 2).tolist(), nodes_at(trace, "a.py", 3).tolist()
+    ([0], [])
+    """
+    here = [site.file == file and site.line <= line <= site.end_line for site in trace.sites]
+    shown = [site.kind not in HIDDEN for site in trace.sites]
+    return np.flatnonzero(np.array(here, bool)[trace.graph.site] & np.array(shown, bool)[trace.graph.site])
+
+
+def backward(trace: DependenceTrace, ends: Sequence[int] | None = None) -> Slice:
+    """Find what led to some nodes.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        A run.
+    ends : sequence of int, optional
+        The nodes; the failure unless given.
+
+    Returns
+    -------
+    Slice
+        Everything that they depend on, directly or not.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> one = np.zeros(1, np.int32)
+    >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(1, []), one, one, [""], 0, one > 0, ())
+    >>> len(backward(trace))
+    1
+    """
+    chosen = [trace.failure] if ends is None else list(ends)
+    chosen = [node for node in chosen if node >= 0]
+    return Slice(trace, Direction.BACKWARD, tuple(sorted(chosen, reverse=True)), trace.graph.backward(chosen))
+
+
+def forward(trace: DependenceTrace, begins: Sequence[int]) -> Slice:
+    """Find what some nodes influenced.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        A run.
+    begins : sequence of int
+        The nodes.
+
+    Returns
+    -------
+    Slice
+        Everything that depends on them, directly or not.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> two = np.zeros(2, np.int32)
+    >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(2, [(0, 1, 0)]), two, two, ["", ""], 1, two > 0, ())
+    >>> len(forward(trace, [0]))
+    2
+    """
+    return Slice(trace, Direction.FORWARD, tuple(sorted(begins)), trace.graph.forward(begins))
+
+
+def chop(trace: DependenceTrace, begins: Sequence[int], ends: Sequence[int]) -> Slice:
+    """Find how some nodes influenced others.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        A run.
+    begins, ends : sequence of int
+        The nodes where paths start and end.
+
+    Returns
+    -------
+    Slice
+        Everything on paths between them; its tree goes backward from the ends that a path leads to.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> two = np.zeros(2, np.int32)
+    >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(2, [(0, 1, 0)]), two, two, ["", ""], 1, two > 0, ())
+    >>> chop(trace, [0], [1]).roots, chop(trace, [1], [0]).roots
+    ((1,), ())
+    """
+    members = trace.graph.chop(begins, ends)
+    roots = sorted({node for node in ends if members[node]}, reverse=True)
+    return Slice(trace, Direction.BACKWARD, tuple(roots), members)

@@ -1,0 +1,194 @@
+"""A picture of how a failure came about: steps of a slice as boxes with values, from causes down to the failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.slices import Branch, Direction, Slice, Step
+from suspectra.output.slices import result_of
+from suspectra.output.terminal import fit, safe
+
+if TYPE_CHECKING:
+    from suspectra.output.slices import LineOf
+
+_WIDE, _HIGH = 238, 62  # size of a box
+_SPACE, _GAP = 26, 46  # between the boxes of a row, between rows
+_MARGIN, _LEGEND = 18, 34
+_ROW = 4  # boxes in a row at most
+_PLACE_CHARACTERS, _SOURCE_CHARACTERS, _VALUE_CHARACTERS = 33, 36, 34
+_WORDS = {
+    DependenceKind.FLOW: "reads its value",
+    DependenceKind.CONTROL: "is executed because of it",
+    DependenceKind.SUMMARY: "would read another value with the other outcome",
+}
+
+STYLE = """
+.suspectra-slice { --i: var(--slice-ink, #1d232b); --s: var(--slice-soft, #55606d); --p: var(--slice-paper, #ffffff);
+  --l: var(--slice-line, #7d8894); --a: var(--slice-accent, #2457c5); --f: var(--slice-failure, #b3261e);
+  font: 12.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+@media (prefers-color-scheme: dark) { .suspectra-slice {
+  --i: var(--slice-ink, #e3e7ec); --s: var(--slice-soft, #a3aebb); --p: var(--slice-paper, #171b21);
+  --l: var(--slice-line, #7a8696); --a: var(--slice-accent, #8ab0ff); --f: var(--slice-failure, #ff9c94); } }
+.suspectra-slice text { fill: var(--i); }
+.suspectra-slice .ground { fill: var(--p); }
+.suspectra-slice .box { fill: var(--p); stroke: var(--l); stroke-width: 1.2; }
+.suspectra-slice .end .box { stroke: var(--f); stroke-width: 2.6; }
+.suspectra-slice .test .box { stroke-dasharray: 4 3; }
+.suspectra-slice .place { font-weight: 600; }
+.suspectra-slice .source, .suspectra-slice .legend { fill: var(--s); font-size: 11px; }
+.suspectra-slice .source, .suspectra-slice .value {
+  font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.suspectra-slice .value { fill: var(--a); font-size: 11.5px; font-weight: 600; }
+.suspectra-slice .way { fill: none; stroke: var(--s); stroke-width: 1.5; }
+.suspectra-slice .control { stroke-dasharray: 7 4; }
+.suspectra-slice .summary { stroke-dasharray: 1.5 4; stroke-linecap: round; stroke-width: 2; }
+.suspectra-slice .head { fill: var(--s); }
+"""
+
+
+@dataclass(frozen=True)
+class _Box:
+    step: Step
+    level: int
+    x: float
+    y: float
+
+
+def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
+    """Draw the steps of a slice that are nearest to its roots.
+
+    Parameters
+    ----------
+    found : Slice
+        What is drawn.
+    line_of : callable
+        Given a file and a line, returns its text.
+    limit : int, optional
+        How many boxes to draw at most.
+
+    Returns
+    -------
+    str
+        SVG text; self-contained. Dependences differ by the kind of their lines, not only by colour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.slices import backward
+    >>> from suspectra.dependences.trace import DependenceTrace, Site
+    >>> one = np.zeros(2, np.int32)
+    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2))
+    >>> graph = DependenceGraph.from_edges(2, [(0, 1, 0)])
+    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "2"], 1, one > 0, ())
+    >>> slice_svg(backward(trace), lambda file, line: "a = 1").count('class="box"')
+    2
+    """
+    boxes = _placed(list(_rows(found, limit)), found.direction)
+    edges = [
+        (source, target, kind)
+        for target in boxes.values()
+        for other, kind in found.after(target.step.node)
+        if (source := boxes.get(other)) is not None
+    ]
+    if found.direction is Direction.FORWARD:
+        edges = [(target, source, kind) for source, target, kind in edges]
+    width = max([box.x for box in boxes.values()], default=0) + _WIDE + _MARGIN
+    width = max(width, 2 * _MARGIN + 640)
+    height = max([box.y for box in boxes.values()], default=0) + _HIGH + _MARGIN + _LEGEND
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="suspectra-slice" width="{width:.0f}" height="{height:.0f}"'
+        f' viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="slice-title">',
+        f'<title id="slice-title">{escape(_title(found))}</title>',
+        f"<style>{STYLE}</style>",
+        '<defs><marker id="slice-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
+        ' orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>',
+        f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>',
+        *[_arrow(*edge) for edge in edges],
+        *[_drawn(box, found, line_of) for box in boxes.values()],
+        *_legend(height - _LEGEND + 8, {kind for _, _, kind in edges}),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _title(found: Slice) -> str:
+    what = "What led to this" if found.direction is Direction.BACKWARD else "What this influenced"
+    return f"{what}: {safe(found.trace.test)}"
+
+
+def _rows(found: Slice, limit: int) -> Iterator[list[Step]]:
+    """The steps by their distance from the roots, as far as they fit."""
+    level: Sequence[Branch] = found.tree(4 * limit)
+    left = limit
+    while level and left > 0:
+        row = [branch.step for branch in level][: min(_ROW, left)]
+        left -= len(row)
+        yield row
+        shown = {step.node for step in row}
+        level = [inner for branch in level if branch.step.node in shown for inner in branch.branches]
+
+
+def _placed(rows: Sequence[Sequence[Step]], direction: Direction) -> dict[int, _Box]:
+    """The roots of a backward slice are at the bottom, those of a forward slice at the top."""
+    widest = max(map(len, rows), default=0)
+    boxes = {}
+    for level, row in enumerate(rows):
+        at = len(rows) - 1 - level if direction is Direction.BACKWARD else level
+        begin = _MARGIN + (widest - len(row)) * (_WIDE + _SPACE) / 2
+        for number, step in enumerate(sorted(row, key=lambda step: step.node)):
+            boxes[step.node] = _Box(step, level, begin + number * (_WIDE + _SPACE), _MARGIN + at * (_HIGH + _GAP))
+    return boxes
+
+
+def _drawn(box: _Box, found: Slice, line_of: LineOf) -> str:
+    step = box.step
+    classes = " ".join(["step", *(["end"] if step.node in found.roots else []), *(["test"] if step.is_test else [])])
+    times = f"  ×{step.instance}" if step.instance > 1 else ""
+    place = fit(safe(step.place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
+    source = safe(line_of(step.file, step.line).strip())
+    value = result_of(step)
+    tip = f"{step.place}: {source}" + (f" = {safe(step.result)}" if step.result else "")
+    lines = [
+        f'<text class="place" x="{box.x + 10:.0f}" y="{box.y + 19:.0f}">{escape(place)}</text>',
+        f'<text class="source" x="{box.x + 10:.0f}" y="{box.y + 36:.0f}">'
+        f"{escape(fit(source, _SOURCE_CHARACTERS - 4))}</text>",
+    ]
+    if value:
+        lines.append(
+            f'<text class="value" x="{box.x + 10:.0f}" y="{box.y + 53:.0f}">'
+            f"= {escape(fit(value, _VALUE_CHARACTERS - 4))}</text>"
+        )
+    rectangle = f'<rect class="box" x="{box.x:.0f}" y="{box.y:.0f}" width="{_WIDE}" height="{_HIGH}" rx="7"/>'
+    return f'<g class="{classes}"><title>{escape(tip)}</title>{rectangle}{"".join(lines)}</g>'
+
+
+def _arrow(source: _Box, target: _Box, kind: DependenceKind) -> str:
+    x1, x2 = source.x + _WIDE / 2, target.x + _WIDE / 2
+    if source.y < target.y:
+        y1, y2 = source.y + _HIGH, target.y - 2
+        bend = min((y2 - y1) / 2, _GAP)
+        way = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}"
+    elif source.y == target.y:
+        right = source.x < target.x
+        x1, x2 = (source.x + _WIDE, target.x - 2) if right else (source.x, target.x + _WIDE + 2)
+        y, drop = source.y + _HIGH / 2, 0 if abs(source.x - target.x) <= _WIDE + _SPACE else _HIGH / 2 + 16
+        way = f"M{x1:.0f} {y:.0f}C{x1:.0f} {y + drop:.0f} {x2:.0f} {y + drop:.0f} {x2:.0f} {y:.0f}"
+    else:
+        y1, y2 = source.y, target.y + _HIGH + 2
+        way = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 - _GAP:.0f} {x2:.0f} {y2 + _GAP:.0f} {x2:.0f} {y2:.0f}"
+    return f'<path class="way {kind.name.lower()}" d="{way}" marker-end="url(#slice-head)"/>'
+
+
+def _legend(y: float, kinds: set[DependenceKind]) -> Iterator[str]:
+    x = float(_MARGIN)
+    for kind in sorted(kinds):
+        yield (
+            f'<path class="way {kind.name.lower()}" d="M{x:.0f} {y:.0f}h34" marker-end="url(#slice-head)"/>'
+            f'<text class="legend" x="{x + 42:.0f}" y="{y + 4:.0f}">{_WORDS[kind]}</text>'
+        )
+        x += 42 + 6.4 * len(_WORDS[kind]) + 24

@@ -1,0 +1,141 @@
+"""Slices as text: a tree of what led to a failure, or of what a line influenced, with values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.slices import Branch, Direction, Slice
+from suspectra.output.terminal import Style, fit, safe, terminal_width
+from suspectra.quantity import many
+
+if TYPE_CHECKING:
+    from suspectra.dependences.slices import Step
+
+LineOf = Callable[[str, int], str]
+"""Given a file and a line from 1, returns its text."""
+
+WHY = {
+    (Direction.BACKWARD, DependenceKind.FLOW): "from",
+    (Direction.BACKWARD, DependenceKind.CONTROL): "decided by",
+    (Direction.BACKWARD, DependenceKind.SUMMARY): "not changed by",
+    (Direction.FORWARD, DependenceKind.FLOW): "read by",
+    (Direction.FORWARD, DependenceKind.CONTROL): "decides on",
+    (Direction.FORWARD, DependenceKind.SUMMARY): "did not change",
+}
+"""How a step is related to the one above it."""
+
+_MAX_VALUE = 40  # columns
+
+
+def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: TextIO) -> None:
+    """Write a slice as a tree.
+
+    Parameters
+    ----------
+    found : Slice
+        What is written.
+    heading : str
+        The first line.
+    line_of : callable
+        Given a file and a line, returns its text.
+    limit : int
+        How many steps to write.
+    out : text stream
+        Written to.
+    """
+    style, columns = Style(out), terminal_width(out)
+    out.write(f"{style(safe(heading), 'bold')}\n")
+    for branch in found.tree(limit):
+        for indent, text, result in _lines(branch, found.direction, line_of):
+            space = columns - len(indent) - (len(result) + 3 if result else 0)
+            out.write(f"{style(indent, 'dim')}{fit(text, max(space, 20))}")
+            out.write(f" {style('=', 'dim')} {style(result, 'cyan')}\n" if result else "\n")
+    lines = sum(map(len, found.lines(tests=False).values()))
+    out.write(f"{many(len(found), 'value')} and decisions of the run, on {many(lines, 'line')} outside the tests\n")
+    for sentence in found.trace.left_out:
+        out.write(f"{style(safe(sentence), 'dim')}\n")
+
+
+def write_slice_json(found: Slice, limit: int, out: TextIO) -> None:
+    """Write a slice as one JSON object.
+
+    Parameters
+    ----------
+    found : Slice
+        What is written.
+    limit : int
+        How many steps its tree has at most.
+    out : text stream
+        Written to.
+    """
+    json.dump(found.to_json(limit), out, indent=1)
+    out.write("\n")
+
+
+def step_in_words(step: Step, line_of: LineOf) -> str:
+    """Say where a step is.
+
+    Parameters
+    ----------
+    step : Step
+        Of a slice.
+    line_of : callable
+        Given a file and a line, returns its text.
+
+    Returns
+    -------
+    str
+        Place, source, and how often the place was executed if more than once.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.slices import Step
+    >>> step = Step(4, "cart.py", 8, 8, 4, "value", 2, "30", None, False)
+    >>> step_in_words(step, lambda file, line: "    total = 30")
+    'cart.py:8  total = 30  (time 2)'
+    """
+    again = f"  (time {step.instance})" if step.instance > 1 else ""
+    return safe(f"{step.place}  {line_of(step.file, step.line).strip()}{again}")
+
+
+def result_of(step: Step) -> str:
+    """Return the value of a step in short.
+
+    Parameters
+    ----------
+    step : Step
+        Of a slice.
+
+    Returns
+    -------
+    str
+        At most forty columns.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.slices import Step
+    >>> result_of(Step(4, "cart.py", 8, 8, 4, "decision", 1, "True", True, False))
+    'true'
+    """
+    return fit(safe(step.result), _MAX_VALUE)
+
+
+def _lines(branch: Branch, direction: Direction, line_of: LineOf) -> Iterator[tuple[str, str, str]]:
+    """Indentation, text and value of each line of a tree."""
+    waiting: list[tuple[Branch, str, str]] = [(branch, "", "")]
+    while waiting:
+        one, indent, below = waiting.pop()
+        why = "" if one.why is None else f"{WHY[direction, one.why]} "
+        yield indent, f"{why}{step_in_words(one.step, line_of)}", result_of(one.step)
+        following = _with_ends(one.branches)
+        waiting += [
+            (inner, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+            for inner, last in reversed(following)
+        ]
+
+
+def _with_ends(branches: Sequence[Branch]) -> list[tuple[Branch, bool]]:
+    return [(branch, number == len(branches) - 1) for number, branch in enumerate(branches)]
