@@ -41,13 +41,20 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
     failing = sorted(np.flatnonzero(spectrum.failed).tolist(), key=spectrum.tests.__getitem__)
     passing = [columns[test] for test in np.flatnonzero(~spectrum.failed).tolist()]
 
-    def price(group: list[int]) -> int | float:
+    def fewest(group: list[int]) -> int | None:
         shared = set.intersection(*(columns[test] for test in group))
-        if not shared:
-            return inf
-        e = min(sum(place in row for row in passing) for place in shared)
-        a = len(group)
+        return min((sum(place in row for row in passing) for place in shared), default=None)
+
+    def price_of(a: int, e: int) -> int:
         return factorial(a + e + 1) // (factorial(a) * factorial(e))
+
+    def price(group: list[int]) -> int | float:
+        e = fewest(group)
+        return inf if e is None else price_of(len(group), e)
+
+    def joins(one: list[int], other: list[int]) -> bool:
+        e = fewest(one + other)
+        return any(len(group) == 1 and price_of(1, e) < exp(1) * price(group) for group in (one, other))
 
     groups: list[list[int]] = []
     for test in failing:
@@ -63,6 +70,7 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
         ]
         cheap = [cost for cost in costs if cost[0] < exp(9)]
         cheap = cheap or [cost for cost in costs if cost[0] ** 5 < price(groups[cost[1]] + groups[cost[2]])]
+        cheap = cheap or [cost for cost in costs if joins(groups[cost[1]], groups[cost[2]])]
         if not cheap:
             break
         _, i, j = min(cheap)
@@ -144,6 +152,19 @@ def test_the_second_bound_keeps_large_groups_whole():
     assert ranked.groups[0].reason == (
         "What these 60 share, 60 passing tests execute too; two places, with 20 and 20, explain them."
     )
+
+
+def test_a_test_alone_joins_what_explains_it_as_well_as_its_own_place():
+    """Six tests share a place that no passing test executes; the last one has none that few of them execute."""
+
+    def suite(shared: int, own: int) -> Spectrum:
+        passing = [[1, int(test < own), 0] if test < shared else [0, 0, 0] for test in range(70)]
+        return Spectrum.from_matrix([*[[1, 0, 1]] * 6, [1, 1, 0], *passing], failed=[True] * 7 + [False] * 70)
+
+    assert len(FailureGroups.from_spectrum(suite(40, 30)).groups) == 1
+    assert len(FailureGroups.from_spectrum(suite(60, 30)).groups) == 2
+    # two tests that each have a place of their own stay apart
+    assert len(FailureGroups.from_spectrum(suite(40, 0)).groups) == 2
 
 
 def test_tests_without_coverage_join_the_largest_group_and_decide_nothing():

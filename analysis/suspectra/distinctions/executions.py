@@ -163,18 +163,34 @@ class Executions:
             Each passing test once, by name.
         """
         names, size = self.spectrum.tests, self.size
-        of_size: dict[int, list[int]] = {}
-        for test in sorted(failing.tolist(), key=names.__getitem__):
-            of_size.setdefault(int(size[test]), []).append(test)
+        of_size: dict[int, list[tuple[int, int]]] = {}
+        sizes = set(size[passing].tolist())
+        for test in checked(sorted(failing.tolist(), key=names.__getitem__)):
+            if size[test] in sizes and (rarest := self._rarest(test)) is not None:
+                of_size.setdefault(int(size[test]), []).append((test, rarest))
         found: list[Pair] = []
         for test in checked(sorted(passing.tolist(), key=names.__getitem__)):
             alike = of_size.get(int(size[test]), ())
-            twin = next((one for one in alike if self._are_twins(one, test)), None)
+            row = self.spectrum.rows[test]
+            twin = next((one for one, rarest in alike if _has(row, rarest) and self._are_twins(one, test)), None)
             if twin is not None:
                 found.append(Pair(twin, test, 1.0))
                 if len(found) == limit:
                     break
         return found
+
+    def _rarest(self, test: int) -> int | None:
+        """The candidate that the fewest passing tests execute, of those that a test executes; -1 if there is none.
+
+        None where no passing test executes it, so that none can be a twin. In any other case few rows need to be
+        compared as a whole.
+        """
+        row = self.row(test)
+        if not len(row):
+            return -1
+        passing = self.spectrum.counts.ep[row]
+        rarest = int(passing.argmin())
+        return int(row[rarest]) if passing[rarest] else None
 
     def _are_twins(self, one: int, other: int) -> bool:
         """Whether two tests execute the same candidates and take the same branches, where these are recorded."""
@@ -186,6 +202,12 @@ class Executions:
         first, second = spectrum.edge_rows[one], spectrum.edge_rows[other]
         differs = np.setxor1d(first, second, assume_unique=True)
         return not spectrum.candidate_edges[differs].any()
+
+
+def _has(row: Row, column: int) -> bool:
+    """Whether an ascending row has a column; any row has the column -1."""
+    place = row.searchsorted(np.int32(column))
+    return column < 0 or bool(place < len(row) and row[place] == column)
 
 
 def _count(rows: Sequence[Row], columns: Ints, width: int) -> Ints:

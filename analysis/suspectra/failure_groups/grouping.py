@@ -3,7 +3,9 @@
 Let a group have a failing tests. Of the statements and branches that all of these execute, take the one that the fewest
 passing tests execute; let e be their number. The cost of the group is ln((a + e + 1)! / (a! e!)): the nats needed to
 say which of the a + e tests failed. Two groups are merged if the cost of their union is little more than the sum of
-their costs. Groups that share no statement or branch are never merged: they can't have executed the same fault.
+their costs. A test alone also joins a group if what it shares with the group explains it as well as anything that it
+executes: then it is no sign of another fault. Groups that share no statement or branch are never merged: they can't
+have executed the same fault.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ NATS = 9.0
 """Groups are kept apart if their union costs this much more than both, in nats."""
 SHARE = 0.2
 """Unless the difference is a smaller share than this of the cost of the union."""
+ALONE = 1.0
+"""And unless this alone is less, in nats: what the union's passing tests cost a group of one test more than its own."""
 MAX_COVERAGES = 1000
 """Largest number of different coverages that are compared with each other; more of them form one group."""
 _PAIRS = 1 << 16  # pairs that are compared at once
@@ -224,14 +228,21 @@ class _Merging:
         if not count:
             return []
         costs, bounds = np.full((count, count), np.inf), np.full((count, count), -np.inf)
+        joining = np.full((count, count), np.inf)
         alive = np.ones(count, bool)
 
         def compare(one: Ints, other: Ints | int) -> None:
-            """Fill the upper halves of both tables: the cost of merging, and the threshold of the second bound."""
-            union = self._unions(one, other, nats, share)
+            """Fill the upper halves of the tables: the cost of merging, the second threshold, the cost for one test."""
+            union, alone = self._unions(one, other, nats, share)
             pairs = np.minimum(one, other), np.maximum(one, other)
             costs[pairs] = np.round(union - (self._price[one] + self._price[other]), _DECIMALS)
             bounds[pairs] = np.round(share * union, _DECIMALS)
+            joining[pairs] = np.round(alone, _DECIMALS)
+
+        def cheapest(allowed: Bools) -> tuple[int, int] | None:
+            """The cheapest pair of those that may be merged."""
+            i, j = divmod(int(np.where(allowed, costs, np.inf).argmin()), count)
+            return (i, j) if allowed[i, j] and costs[i, j] < np.inf else None
 
         for rows in np.array_split(np.arange(count), -(-count * count // _PAIRS)):
             low, high = (rows[0] + np.arange(len(rows)))[:, None], np.arange(count)[None, :]
@@ -241,9 +252,9 @@ class _Merging:
             i, j = divmod(int(costs.argmin()), count)
             cheap = bool(costs[i, j] < nats)
             if not cheap:
-                i, j = divmod(int(np.where(costs < bounds, costs, np.inf).argmin()), count)
-                if not costs[i, j] < bounds[i, j]:
+                if (pair := cheapest(costs < bounds) or cheapest(joining < ALONE)) is None:
                     break
+                i, j = pair
             self._merge(i, j, cheap)
             alive[j] = False
             costs[j, :] = costs[:, j] = costs[i, :] = costs[:, i] = np.inf
@@ -252,15 +263,15 @@ class _Merging:
             compare(others, i)
         return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
-    def _unions(self, one: Ints, other: Ints | int, nats: float, share: float) -> Floats:
-        """The costs of unions of each of some clusters with another one, or all with the same.
+    def _unions(self, one: Ints, other: Ints | int, nats: float, share: float) -> tuple[Floats, Floats]:
+        """The costs of unions of each of some clusters with another one, or all with the same; then those for one test.
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
         as even the next class would keep it apart.
         """
         words, size = self._shared.shape[1], self._size[one] + self._size[other]
         own = self._price[one] + self._price[other]
-        prices = np.empty(len(one))
+        prices, alone = np.full(len(one), np.inf), np.full(len(one), np.inf)  # as they stay where nothing is shared
         open_, start, width = np.arange(len(one)), 0, max(_WORDS, _WORDS_AT_ONCE // max(len(one), 1))
         while len(open_) and start < words:
             check()
@@ -269,16 +280,25 @@ class _Merging:
             shared = self._shared[one, start:end]
             shared &= self._shared[other, start:end]
             # also where they share no class yet: then it is the price with as many passing tests as the next class has
-            bound = self._cost(size, self.coverage.fewest(shared, start))
-            more = bound - own
-            settled = shared.any(axis=1) | ((more >= nats) & (more >= share * bound))
-            prices[open_] = bound
+            passing = self.coverage.fewest(shared, start)
+            bound, joining = self._cost(size, passing), self._joining(one, other, passing)
+            more, found = bound - own, shared.any(axis=1)
+            settled = found | ((more >= nats) & (more >= share * bound) & (joining >= ALONE))
+            prices[open_[settled]], alone[open_[settled]] = bound[settled], joining[settled]
             left = np.flatnonzero(~settled)
             open_, one, size, own = open_[left], one[left], size[left], own[left]
             other = other if isinstance(other, int) else other[left]
             start, width = end, 2 * width
-        prices[open_] = np.inf  # these share nothing
-        return prices
+        return prices, alone
+
+    def _joining(self, one: Ints, other: Ints | int, passing: Ints) -> Floats:
+        """What so many passing tests cost a group of one test more than its own; infinite for two larger groups."""
+        costs = (
+            np.where(self._size[side] == 1, self._cost(self._size[side], passing) - self._price[side], np.inf)
+            for side in (one, other)
+        )
+        least: Floats = np.minimum(*costs)
+        return least
 
     def _merge(self, i: int, j: int, cheap: bool) -> None:
         """Merge the second of two clusters into the first."""
