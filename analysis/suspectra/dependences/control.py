@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.arrays import Bools, Ints, distinct
 from suspectra.program.point_dependences import Lists, PointDependences
 from suspectra.program.points import PointKind
 
 MAX_SUMMARY = 4
 """Summary control dependences that a run may have, for each of its nodes."""
 
-_AT_ONCE = 1 << 20  # pairs that are looked up together
+_AT_ONCE = 1 << 18  # nodes that are looked up together
 
 
 class Edges(NamedTuple):
@@ -124,6 +125,10 @@ class ControlDependences:
             The last instance of each decision on which a node is control dependent. The first node of a call depends
             on what decided that it was called; nodes that depend on no decision of their call depend on that one.
         """
+        return self._direct
+
+    @cached_property
+    def _direct(self) -> Edges:
         target, source = self._above
         live = (source == self.parent[target]) | (self._is_live(source, target) & self._decided(source))
         entry = self._calls.entry[self._calls.call]
@@ -140,8 +145,10 @@ class ControlDependences:
         Edges
             To the decisions that were made since the same place had a node before.
         """
+        return _all([self._inside(nodes) for nodes in self._parts])
+
+    def _inside(self, nodes: Ints) -> Edges:
         calls = self._calls
-        nodes = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
         target, decision = _pairs(nodes, calls.point[nodes], self._table.inside)
         since = self._instances.last(calls.call[target], calls.point[target], target)
         return self._instances.between(calls.call[target], decision, since, target)
@@ -162,30 +169,41 @@ class ControlDependences:
         Edges
             To all instances of a decision since what is read was certainly written.
         """
+        most = MAX_SUMMARY * len(self._calls) + _AT_ONCE if limit is None else limit
+        found = _all([self._summary(nodes, most // len(self._parts)) for nodes in self._parts])
+        return self._without_replaced(found, flow)
+
+    def _summary(self, nodes: Ints, limit: int) -> Edges:
         calls = self._calls
-        nodes = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
         target, group = _pairs(nodes, calls.point[nodes], self._table.reading)
         written = np.full(len(target), -1, np.int64)
         pair, write = _pairs(np.arange(len(target)), group, self._table.writing)
         np.maximum.at(written, pair, self._instances.last(calls.call[target[pair]], write, target[pair]))
         pair, decision = _pairs(np.arange(len(target)), group, self._table.skipping)
         at = target[pair]
-        most = MAX_SUMMARY * len(calls) + _AT_ONCE if limit is None else limit
-        found = _distinct(self._instances.between(calls.call[at], decision, written[pair], at, most), len(calls))
-        return self._without_replaced(found, flow)
+        found = self._instances.between(calls.call[at], decision, written[pair], at, limit)
+        return _distinct(found, len(calls))
 
     def _without_replaced(self, found: Edges, flow: Edges | None) -> Edges:
         """Leave out where another source of the same node depends on the decision."""
-        known = [found, self.direct(), *([] if flow is None else [flow])]
+        known = [found, self._direct, *([] if flow is None else [flow])]
         size = len(self._calls)
         sources = np.sort(np.concatenate([edges.target.astype(np.int64) * size + edges.source for edges in known]))
         following = np.searchsorted(sources, found.target.astype(np.int64) * size + found.source, "right")
         next_source = np.append(sources, -1)[following]
         same = next_source // size == found.target
         replaced = same & self._is_live(found.source, next_source % size)
-        known_already = np.isin(_keys(found, size), _keys(self.direct(), size))
+        direct, keys = np.sort(_keys(self._direct, size)), _keys(found, size)
+        known_already = np.append(direct, -1)[np.searchsorted(direct, keys)] == keys
         kept = ~replaced & ~known_already
         return Edges(found.source[kept], found.target[kept])
+
+    @cached_property
+    def _parts(self) -> list[Ints]:
+        """The nodes at known points, in parts that fit into memory with all their pairs."""
+        calls = self._calls
+        nodes = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
+        return np.array_split(nodes, len(nodes) // _AT_ONCE + 1)
 
     @cached_property
     def parent(self) -> Ints:
@@ -228,56 +246,31 @@ class ControlDependences:
 
 
 class _Instances:
-    """The nodes of each point in each call, in order."""
+    """The nodes of each point in each call, in order: call, point and node as one ascending number."""
 
     def __init__(self, calls: Calls, points: int):
-        self._nodes, self._points = len(calls), points
+        self._nodes, self._points = max(len(calls), 1), max(points, 1)
         known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
-        group = self._group(calls.call[known], calls.point[known])
-        order = np.lexsort((known, group))
-        self._node = known[order].astype(np.int32)
-        groups, start = np.unique(group[order], return_index=True)
-        self._groups, self._start = groups, np.append(start, len(known))
+        self._ordered = np.sort(self._key(calls.call[known], calls.point[known], known))
 
-    def _group(self, call: Ints, point: Ints) -> Ints:
-        return call.astype(np.int64) * self._points + point
-
-    def _place(self, call: Ints, point: Ints, node: Ints) -> tuple[Ints, Ints]:
-        """Where the instances of a point in a call begin, and the first that is not before a node."""
-        number = np.searchsorted(self._groups, self._group(call, point))
-        number = np.minimum(number, max(len(self._groups) - 1, 0))
-        if not len(self._groups):
-            return np.zeros(len(call), np.int64), np.zeros(len(call), np.int64)
-        exists = self._groups[number] == self._group(call, point)
-        end = np.searchsorted(self._ordered, number.astype(np.int64) * self._nodes + node)
-        first = self._start[number]
-        return np.where(exists, first, 0), np.where(exists, end, 0)
-
-    @cached_property
-    def _ordered(self) -> Ints:
-        """The number of the group of each instance, and its node, as one ascending number."""
-        number = np.repeat(np.arange(len(self._groups), dtype=np.int64), np.diff(self._start))
-        return np.asarray(number * self._nodes + self._node)
+    def _key(self, call: Ints, point: Ints, node: Ints | int) -> Ints:
+        return np.asarray((call.astype(np.int64) * self._points + point) * self._nodes + node)
 
     def last(self, call: Ints, point: Ints, node: Ints) -> Ints:
         """The last instance of a point in a call before a node, -1 for none."""
-        first, end = self._place(call, point, node)
-        found = end > first
-        return np.where(found, self._node[np.maximum(end, 1) - 1] if len(self._node) else -1, -1)
+        found = np.append(self._ordered, -1)[np.searchsorted(self._ordered, self._key(call, point, node)) - 1]
+        return np.where(found >= self._key(call, point, 0), found % self._nodes, -1)
 
     def between(self, call: Ints, point: Ints, since: Ints, node: Ints, limit: int | None = None) -> Edges:
         """All instances of a point in a call between two nodes; the last ones where that would be too many."""
-        _, end = self._place(call, point, node)
-        first, _ = self._place(call, point, node)
-        _, after = self._place(call, point, since + 1)
-        begin = np.maximum(first, after)
-        many = np.maximum(end - begin, 0)
+        begin = np.searchsorted(self._ordered, self._key(call, point, since) + 1)
+        many = np.searchsorted(self._ordered, self._key(call, point, node)) - begin
         if limit is not None and many.sum() > limit:
-            many = np.minimum(many, _most_each(many, limit))
-            begin = end - many
+            fewer = np.minimum(many, _most_each(many, limit))
+            begin, many = begin + many - fewer, fewer
         target = np.repeat(node, many)
         place = np.arange(len(target)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(begin, many)
-        return Edges(self._node[place], target.astype(np.int32))
+        return Edges((self._ordered[place] % self._nodes).astype(np.int32), target.astype(np.int32))
 
 
 def _most_each(many: Ints, limit: int) -> int:
@@ -304,6 +297,10 @@ def _keys(edges: Edges, size: int) -> Ints:
     return np.asarray(edges.target.astype(np.int64) * size + edges.source)
 
 
+def _all(parts: Sequence[Edges]) -> Edges:
+    return Edges(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
+
+
 def _distinct(edges: Edges, size: int) -> Edges:
-    keys = np.unique(_keys(edges, size))
+    keys = distinct(_keys(edges, size))
     return Edges((keys % size).astype(np.int32), (keys // size).astype(np.int32))
