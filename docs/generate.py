@@ -21,7 +21,7 @@ from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, Option
 from suspectra_server import extension, protocol
 from suspectra_server.protocol import COMMANDS, STATES, Field
-from suspectra_server.settings import ADVANCED, GENERAL, SECTION, SETTINGS, Setting
+from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, SETTINGS, Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "vscode-extension" / "package.json"
@@ -112,6 +112,12 @@ Settings can change while the server runs. If a value is not valid, one message 
 `initializationOptions` may also contain `trusted`. With `false` the server runs no tests, and ignores settings that name files or
 programs. Over a [socket](security.md#sockets) they must contain the `token`, and the workspace is not trusted unless the server was
 started with `--trusted`.
+
+## {EXPERIMENTS}
+
+What [experiments](experiments.md) may do. Each switch, and the list of markers, is also an option of `suspectra investigate`:
+
+{_settings(setting for setting in SETTINGS if setting.heading == EXPERIMENTS)}
 
 ## {ADVANCED}
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.experiment import COMBINATION, KINDS
 from suspectra.localization import parameter_option, technique_parameters
+from suspectra.options import EXPERIMENTS, INVESTIGATION_SECONDS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,22 +53,12 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=_BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")
     @workspace_option
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
-    @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True)
+    @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(list(KINDS)), default="investigation", show_default=True)
     @parameter_option
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-    @click.option("--hide-values", is_flag=True, help="Log why a value was tried, and not the value.")
-    @click.option(
-        "--exclude-marker",
-        "excluded",
-        multiple=True,
-        metavar="NAME",
-        help="Never run tests with this marker of pytest; can be given several times.",
-    )
-    @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
-    @click.option("--all-modules", is_flag=True, help="Try wrong values in modules that use os or sockets, too.")
-    @click.option("--forks", is_flag=True, help="Switch decisions in forks of one run: faster for long tests.")
+    @options(*map(declared, EXPERIMENTS))
     @click.argument("tests", nargs=-1, metavar="")
     @click.pass_context
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -83,16 +74,16 @@ def register(cli: click.Group) -> None:
 class _Options(TypedDict):
     workspace: Path
     python: str | None
-    seconds: float
+    investigation_seconds: float
     technique: str
     parameters: tuple[str, ...]
     top: int
     form: str
-    hide_values: bool
-    excluded: tuple[str, ...]
+    exclude_markers: tuple[str, ...]
     copy: bool
     all_modules: bool
     forks: bool
+    hide_values: bool
     tests: tuple[str, ...]
 
 
@@ -118,10 +109,10 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         resolve(command, root, python=chosen["python"]).arguments,
         [failing[name] for name in suspicion.in_turn(failing)],
         suspicion,
-        chosen["seconds"],
+        chosen["investigation_seconds"],
         kinds=technique.kinds,
         values_logged=not chosen["hide_values"],
-        safety=Safety(chosen["excluded"], chosen["all_modules"], chosen["copy"]),
+        safety=Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"]),
         forks=chosen["forks"],
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )

@@ -35,3 +35,29 @@ CONTROL_FLOW = Option(
     "control_flow", 1.0, "How much what runs just before and after a line draws its reader.", minimum=0
 )
 CALLS = Option("calls", 1.0, "How much the other end of a call draws a reader.", minimum=0)
+INVESTIGATION_SECONDS = Option(
+    "investigation_seconds",
+    20.0,
+    "How many seconds failing tests may be run again with something altered, all of them together.",
+    flag="seconds",
+)
+
+EXCLUDE_MARKERS = Option(
+    "exclude_markers",
+    (),
+    "Markers of pytest: tests that have one of them are never run with something altered.",
+    flag="exclude-marker",
+)
+COPY = Option("copy", False, "Run altered tests in a temporary copy of the workspace.")
+ALL_MODULES = Option(
+    "all_modules",
+    False,
+    "Try wrong values and mutants also in modules that use `os`, `shutil`, `subprocess` or sockets.",
+)
+FORKS = Option(
+    "forks", False, "Switch decisions in forks of one run, which share its open files: faster for long tests."
+)
+HIDE_VALUES = Option("hide_values", False, "Log why a value was tried, and not the value.")
+
+EXPERIMENTS = (EXCLUDE_MARKERS, COPY, ALL_MODULES, FORKS, HIDE_VALUES)
+"""The options of all experiments. Each is a parameter of an investigation or of its safety."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from suspectra_recorder.options import Option
 from suspectra_server.protocol import COMMANDS
-from suspectra_server.settings import ADVANCED, GENERAL, SECTION, SETTINGS, Setting
+from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, SETTINGS, Setting
 
 CATEGORY = "Suspectra"
-HEADINGS = {GENERAL: "", ADVANCED: "%configuration.advanced%"}
+HEADINGS = {GENERAL: "", EXPERIMENTS: "%configuration.experiments%", ADVANCED: "%configuration.advanced%"}
 """The headings of the settings, and the keys of their titles. The name of the extension is not translated."""
 
 

@@ -14,11 +14,17 @@ from typing import Any, Literal, TypeAlias
 from suspectra.errors import UsageError
 from suspectra.markov.jumps import JumpModel
 from suspectra.options import (
+    ALL_MODULES,
     CALLS,
     CLONE_FAILED,
     CONTROL_FLOW,
+    COPY,
     COVERAGE,
+    EXCLUDE_MARKERS,
+    FORKS,
+    HIDE_VALUES,
     INCLUDE_TESTS,
+    INVESTIGATION_SECONDS,
     JUNIT,
     P_JUMP,
     SAME_FUNCTION,
@@ -31,7 +37,7 @@ from suspectra_recorder.options import Option
 
 SECTION = "suspectra"
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
-GENERAL, ADVANCED = "Suspectra", "Advanced"
+GENERAL, EXPERIMENTS, ADVANCED = "Suspectra", "Experiments", "Advanced"
 """The headings of the settings."""
 
 
@@ -55,7 +61,12 @@ class Settings:
     test_interpreter: str = ""
     affected_only: bool = False
     c_tests: tuple[str, ...] = ()
-    investigation_seconds: int = 20
+    investigation_seconds: float = INVESTIGATION_SECONDS.default
+    experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
+    experiments_copy: bool = COPY.default
+    experiments_all_modules: bool = ALL_MODULES.default
+    experiments_forks: bool = FORKS.default
+    experiments_hide_values: bool = HIDE_VALUES.default
     code_lens: bool = True
     inlay_hints: bool = False
     diagnostics: bool = True
@@ -219,6 +230,12 @@ def _jump_weight(option: Option) -> Setting:
     return Setting(option._replace(name=f"jump_weight_{option.name}", maximum=1000), heading=ADVANCED)
 
 
+def _experiments(option: Option, example: tuple[str, ...] = ()) -> Setting:
+    """What all experiments have in common."""
+    named = option._replace(name=f"experiments_{option.name}")
+    return Setting(named, heading=EXPERIMENTS, scope="resource", example=example)
+
+
 SETTINGS = (
     Setting(TECHNIQUE),
     Setting(CLONE_FAILED),
@@ -301,16 +318,6 @@ SETTINGS = (
         names="program",
         example=("--ctest", "build"),
     ),
-    Setting(
-        Option(
-            "investigation_seconds",
-            Settings.investigation_seconds,
-            "How many seconds *Find Out What Would Make It Pass* may run failing tests again, all of them together.",
-            minimum=1,
-            maximum=3600,
-        ),
-        scope="resource",
-    ),
     Setting(Option("code_lens", Settings.code_lens, "Show rank and score above the most suspicious functions.")),
     Setting(Option("inlay_hints", Settings.inlay_hints, "Show the rank at the end of each suspicious line.")),
     Setting(
@@ -335,6 +342,17 @@ SETTINGS = (
         " appears.",
         scope="machine",
     ),
+    Setting(
+        INVESTIGATION_SECONDS._replace(minimum=1, maximum=3600),
+        more="For *Find Out What Would Make It Pass* and *Test This Suspect*.",
+        heading=EXPERIMENTS,
+        scope="resource",
+    ),
+    _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
+    _experiments(COPY),
+    _experiments(ALL_MODULES),
+    _experiments(FORKS),
+    _experiments(HIDE_VALUES),
     Setting(
         P_JUMP, more="With 1 the reader never returns to the ranking, so there are no expected steps.", heading=ADVANCED
     ),

@@ -5,8 +5,10 @@ import dataclasses
 import pytest
 
 from suspectra.cli import cli
+from suspectra.options import EXPERIMENTS
 from suspectra_recorder.options import OPTIONS, Option
 from suspectra_recorder.settings import Settings
+from suspectra_server.settings import SETTINGS
 
 pytest_plugins = ["pytester"]
 BY_NAME = {option.name: option for option in OPTIONS}
@@ -24,6 +26,17 @@ def test_the_command_line_has_them_with_their_texts():
     for option in OPTIONS:
         assert f"--{option.word}" in has[option.name].opts
         assert has[option.name].help.startswith(option.help)
+
+
+def test_editors_have_settings_for_the_options_of_experiments():
+    has = {parameter.name: parameter for parameter in cli.commands["investigate"].params}
+    settings = {setting.attribute: setting for setting in SETTINGS}
+    for option in EXPERIMENTS:
+        assert f"--{option.word}" in has[option.name].opts
+        setting = settings[f"experiments_{option.name}"]
+        assert setting.option.default == option.default
+        assert has[option.name].help.startswith(setting.text)
+    assert has["investigation_seconds"].default == settings["investigation_seconds"].option.default
 
 
 def test_pytest_has_them_with_their_texts(pytester):

@@ -32,7 +32,7 @@ def test_the_settings_are_those_that_are_declared():
 
 
 def test_the_parameters_of_the_debugging_model_stand_under_one_heading():
-    _, advanced = MANIFEST["contributes"]["configuration"]
+    *_, advanced = MANIFEST["contributes"]["configuration"]
     assert TEXTS[advanced["title"].strip("%")] == "Advanced"
     weights = ("SameFunction", "ControlFlow", "Calls")
     assert list(advanced["properties"]) == [

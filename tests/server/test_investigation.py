@@ -5,6 +5,11 @@ import shutil
 
 import pytest
 
+from suspectra.experiments.safety import Safety
+from suspectra_server.session.processes import investigation_of
+from suspectra_server.session.trust import Trust
+from suspectra_server.settings import Settings
+
 REQUEST_FAILED = -32803
 CODE = """\
 def price(amount):
@@ -202,6 +207,44 @@ def test_one_suspect_can_be_tested_alone(client, project):
     assert {line["line"] for line in log_of(project)} == {IF + 1}
     with pytest.raises(client.Error, match="No failing test executes"):
         client.command("testSuspect", uri, len(CODE.splitlines()) - 1)
+
+
+def test_values_can_be_hidden(client, project):
+    client.start(project, options={"experimentsHideValues": True})
+    uri = client.open(project / "code_of_shop.py")
+    allow(client)
+    assert client.command("testSuspect", uri, 1) is True
+    assert "2 of 2 failing tests pass with paid = (expected)." in ended(client)
+    assert any("paid = (expected)" in line["message"] for line in client.logged)
+    assert not any("paid = 9" in line["message"] for line in client.logged)
+    tried = [line["action"] for line in log_of(project) if line["kind"] == "value"]
+    assert tried
+    assert not any(character.isdigit() for action in tried for character in action), tried
+
+
+def test_settings_say_what_experiments_may_do(project):
+    """As the options of the command line do; the parts of an investigation are tested with the library."""
+    chosen = Settings(
+        experiments_exclude_markers=("slow",),
+        experiments_copy=True,
+        experiments_all_modules=True,
+        experiments_forks=True,
+        experiments_hide_values=True,
+        investigation_seconds=3,
+    )
+    trust = Trust(True)
+    trust.read({})
+
+    def made(settings):
+        return investigation_of(
+            trust, project, ["pytest"], (), settings=settings, suspects=None, at=None, notify=lambda _: None
+        )
+
+    investigation = made(chosen)
+    assert investigation.safety == Safety(("slow",), all_modules=True, copy=True)
+    assert (investigation.forks, investigation.values_logged, investigation.seconds) == (True, False, 3)
+    usual = made(Settings())
+    assert (usual.safety, usual.forks, usual.values_logged, usual.seconds) == (Safety(), False, True, 20)
 
 
 def test_a_failing_test_has_the_command_as_a_code_action(client, project):

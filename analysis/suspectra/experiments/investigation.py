@@ -252,7 +252,8 @@ class _Underway:
         if not left_out:
             return self._tests.notices
         cause = f"no wrong values and mutants were tried in modules that may do harm: {', '.join(left_out)}"
-        return [*self._tests.notices, Problem("", "", cause, "allow it with --all-modules, best with --copy")]
+        cure = "allow it with --all-modules, best with --copy; editors have settings for both"
+        return [*self._tests.notices, Problem("", "", cause, cure)]
 
     @property
     def exhausted(self) -> bool:

@@ -68,7 +68,7 @@ def _copied(workspace: Path, copy: Path) -> Path:
     try:
         shutil.copytree(workspace, copy, symlinks=True, ignore=left_out)
     except (OSError, shutil.Error) as error:
-        raise EvidenceError(Problem(str(workspace), "", f"it can't be copied: {error}", "run without --copy")) from None
+        raise EvidenceError(Problem(str(workspace), "", f"it can't be copied: {error}", "run without a copy")) from None
     return copy
 
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from suspectra.cancellation import Token
 from suspectra.experiments.investigation import Investigation, Progress, Suspects
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.safety import Safety
 from suspectra.location import Location
 from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.recording.launch import resolve
 from suspectra_server.session.trust import Trust
+from suspectra_server.settings import Settings
 
 MAX_WAITING = 16  # events for the loop; then the program waits
 
@@ -83,8 +85,7 @@ def investigation_of(
     command: Sequence[str],
     tests: Sequence[FailingTest],
     *,
-    interpreter: str,
-    seconds: float,
+    settings: Settings,
     suspects: Suspects,
     at: Location | None,
     notify: Callable[[Progress], object],
@@ -100,10 +101,8 @@ def investigation_of(
         What runs pytest, as the user would type it.
     tests : sequence of FailingTest
         In the order in which they are run.
-    interpreter : str
-        Of a bare ``pytest`` or ``python``; empty for the usual one.
-    seconds : float
-        How long all of them may take.
+    settings : Settings
+        Of the folder: the interpreter, how long all experiments may take, and what they may do.
     suspects : Suspects
         Where experiments are worth most.
     at : Location or None
@@ -119,8 +118,21 @@ def investigation_of(
         When there is no interpreter for the command.
     """
     trust.require()
-    found = resolve(command, str(root), python=interpreter or None, environ=environment())
-    return Investigation(root, found.arguments, tests, suspects, seconds, notify, at=at)
+    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    return Investigation(
+        root,
+        found.arguments,
+        tests,
+        suspects,
+        settings.investigation_seconds,
+        notify,
+        at=at,
+        values_logged=not settings.experiments_hide_values,
+        safety=Safety(
+            settings.experiments_exclude_markers, settings.experiments_all_modules, settings.experiments_copy
+        ),
+        forks=settings.experiments_forks,
+    )
 
 
 def environment() -> dict[str, str]:
