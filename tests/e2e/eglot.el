@@ -8,6 +8,7 @@
 (require 'cl-lib)
 (require 'eglot)
 (require 'flymake)
+(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 3)))
 (setq eglot-sync-connect 60 debug-on-error t create-lockfiles nil make-backup-files nil)
 
 (defvar e2e-seen nil "What was seen, for the test.")
@@ -36,6 +37,10 @@
 (defun e2e-lines ()
   "The lines with a diagnostic in this buffer, in the order of the text."
   (sort (mapcar (lambda (found) (line-number-at-pos (flymake-diagnostic-beg found))) (flymake-diagnostics)) #'<))
+
+(defun e2e-texts ()
+  "What the diagnostics of this buffer say."
+  (mapcar #'flymake-diagnostic-text (flymake-diagnostics)))
 
 (defun e2e-press (keys)
   "Press KEYS, and say where that led."
@@ -92,6 +97,30 @@
     (insert "# two more\n# lines\n")
     (eglot--signal-textDocument/didChange)
     (e2e-wait "marks that moved" (lambda () (equal (e2e-lines) (mapcar (lambda (line) (+ line 2)) marks)))))
+
+  ;; what would make the failing tests pass: after a question, at any suspect, then at one, and stopped
+  (revert-buffer t t)
+  (flymake-start)
+  (goto-char (point-min))
+  (search-forward (getenv "E2E_FAULT"))
+  (let ((line (line-number-at-pos)))
+    (e2e-wait "marks of the text as it was run" (lambda () (memq line (e2e-lines))))
+    (setq e2e-messages nil)
+    (let ((completing-read-function (lambda (prompt &rest _) (e2e-see 'question prompt) "Run Altered Tests")))
+      (e2e-press "C-c u i")
+      (e2e-wait-for-message "altered run"))
+    (e2e-see 'investigated (car e2e-messages))
+    (e2e-wait "a finding on its line"
+              (lambda () (cl-some (lambda (found) (string-match-p "failing tests pass\\|repairs" found)) (e2e-texts))))
+    (setq e2e-messages nil)
+    (e2e-press "C-c u a") ; nobody is asked a second time
+    (e2e-wait-for-message "altered run")
+    (e2e-see 'tested (list line (car e2e-messages))))
+  (setq e2e-messages nil)
+  (e2e-press "C-c u i")
+  (e2e-wait "it runs" (lambda () (not (eq (suspectra--command "cancelInvestigation") :json-false))))
+  (e2e-wait-for-message "cancelled after")
+  (e2e-press "C-c u k")
 
   (goto-char (point-min))
   (search-forward (getenv "E2E_FAULT"))

@@ -50,6 +50,11 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, snippet, tmp_path):
     listed = [f"  {s['file']}:{s['line']}  " for s in suspects]
     assert len(seen["suspects"]) == len(listed)
     assert all(place in text for place, text in zip(listed, seen["suspects"], strict=True))
+    assert "with wrong values and with checks skipped" in seen["question"]
+    assert "tests pass" in seen["investigated"] or "repairs" in seen["investigated"]
+    assert "No tests are running" in done.stderr  # nothing was left to stop
+    line, tested = seen["tested"]
+    assert f"tax.py:{line}: " in tested or f"on line {line} of" in tested
 
 
 def test_the_library_compiles_without_a_warning(tmp_path):

@@ -133,7 +133,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     at = {"textDocument": {"uri": uri}, "position": {"line": IF, "character": 5}}
     assert client.request("textDocument/hover", at)["contents"]["value"].count(FOUND) == 1
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    assert any(FOUND in one["command"]["title"] for one in lenses)
+    assert any(FOUND.removesuffix(".") in one["command"]["title"] for one in lenses)
 
     # another technique ranks as it does, and says what was found all the same
     client.command("selectTechnique", "ochiai")
@@ -205,6 +205,9 @@ def test_one_suspect_can_be_tested_alone(client, project):
     assert client.command("testSuspect", uri, IF) is True
     assert FOUND in ended(client)
     assert {line["line"] for line in log_of(project)} == {IF + 1}
+    client.messages.clear()
+    assert client.command("testSuspect", uri, 1) is True
+    assert ended(client).startswith("code_of_shop.py:2: ")  # the answer is about this line
     with pytest.raises(client.Error, match="No failing test executes"):
         client.command("testSuspect", uri, len(CODE.splitlines()) - 1)
 

@@ -183,7 +183,7 @@ export function suspectLabel(suspect: Suspect): string {
     suspectLocation(suspect).replace(/:(\d.*)$/, `, ${t('line')} $1`),
     t('score {0}', scoreText(suspect.score)),
     suspicion[suspect.band],
-    ...suspect.findings.slice(0, 1),
+    ...suspect.findings.slice(0, 1).map((sentence) => sentence.replace(/\.$/, '')),
     ...(suspect.changed ? [t('changed')] : []),
     ...(suspect.innocent ? [t('innocent')] : suspect.examined ? [t('examined')] : []),
   ].join(', ');

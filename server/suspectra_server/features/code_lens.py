@@ -99,5 +99,5 @@ def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
     ranking = snapshot.ranking
     group = f" · {ranking.group.heading}" if ranking.group else ""
     score = f"{ranking.technique.info.title} {score_words(best.score)}"
-    found = "".join(f" · {plain(sentence)}" for sentence in ranking.findings.get(best.element, ())[:1])
+    found = "".join(f" · {sentence.removesuffix('.')}" for sentence in ranking.findings.get(best.element, ())[:1])
     return f"Suspect {rank_words(best)} · {score}{found}{badge}{more}{group}"

@@ -108,7 +108,7 @@ class ExperimentRun:
         self._keep_running = keep_running
         self._wanted: Wanted | None = None
         self._ended: asyncio.Future[Made | None] | None = None  # None: the folder is gone
-        self._unranked: dict[Folder, Made] = {}  # whose last experiments are not ranked yet
+        self._unranked: dict[Folder, tuple[Wanted, Made]] = {}  # whose last experiments are not ranked yet
         self.progress: Progress | None = None
 
     @property
@@ -144,7 +144,7 @@ class ExperimentRun:
     def ranked(self, folder: Folder) -> None:
         """Say what was found, once it is ranked."""
         if folder in self._unranked and not folder.busy:
-            self._say(folder, self._unranked.pop(folder))
+            self._say(*self._unranked.pop(folder))
 
     def _end(self, made: Made | None) -> None:
         self._jobs.cancel(_KEY)
@@ -169,7 +169,7 @@ class ExperimentRun:
             progress.end("cancelled" if made is None or made.cancelled else "done")
             self._client.send_status()
         if made is not None:
-            self._unranked[folder] = made
+            self._unranked[folder] = wanted, made
             folder.rank()
 
     def _take(
@@ -194,13 +194,14 @@ class ExperimentRun:
                 problem = Problem("", "", f"the experiments failed: {news}", "see the server's log, and report this")
                 ended.set_result(Made(0, problems=(problem,)))
 
-    def _say(self, folder: Folder, made: Made) -> None:
+    def _say(self, wanted: Wanted, made: Made) -> None:
         """The user gave a command, so this is its answer in every client."""
-        found = folder.snapshot.ranking.found_first()
+        found = wanted.folder.snapshot.ranking.found_first(wanted.at)
         runs = f"{'cancelled after ' if made.cancelled else ''}{many(made.runs, 'altered run')}"
         if found is None:
             more = "" if made.complete or made.cancelled else "; the setting investigationSeconds allows more"
-            text = f"Nothing was found that makes a failing test pass ({runs}{more})."
+            where = f" on line {wanted.at.line} of {wanted.at.file}" if wanted.at else ""
+            text = f"Nothing was found{where} that makes a failing test pass ({runs}{more})."
         else:
             lines, (place, sentence) = found
             where = f"{place.file}:{place.line}: {sentence}"

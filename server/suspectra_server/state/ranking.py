@@ -191,13 +191,20 @@ class Ranking:
         }
         return {element: several for element, several in found.items() if several}
 
-    def found_first(self) -> tuple[int, tuple[Location, str]] | None:
-        """How many statements have findings; the location and the finding of the first of these in the ranking."""
+    def found_first(self, at: Location | None = None) -> tuple[int, tuple[Location, str]] | None:
+        """How many statements have findings; the location and the finding of the first of these in the ranking.
+
+        Only that statement counts if its location is given.
+        """
         report = self.report
-        if report is None or not self.findings:
+        if report is None:
             return None
-        best = min(self.findings, key=lambda element: (report.level[element], element))
-        return len(self.findings), (self.elements.location(best), self.findings[best][0])
+        only = None if at is None else self.element_of((at.file, at.line))
+        found = [element for element in self.findings if at is None or element == only]
+        if not found:
+            return None
+        best = min(found, key=lambda element: (report.level[element], element))
+        return len(found), (self.elements.location(best), self.findings[best][0])
 
     def failed_in(self, suspect: Suspect) -> str:
         """How many tests failed in a suspect, and by what; empty where none did."""
