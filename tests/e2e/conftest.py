@@ -491,6 +491,10 @@ class Workbench:
         """The inside of the panel that explains a suspect."""
         return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
 
+    def code(self) -> str:
+        """The visible text of the active editor."""
+        return self.page.locator(".editor-instance .view-lines").first.inner_text().replace("\xa0", " ")
+
     def toasts(self) -> list[str]:
         """What popped up."""
         return self.page.locator(".notifications-toasts .notification-list-item-message").all_inner_texts()

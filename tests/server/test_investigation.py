@@ -175,7 +175,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
         found = client.request("textDocument/codeAction", params)
         return {one["title"]: one["edit"] for one in found if "edit" in one}
 
-    edit = fixes()["Apply " + FOUND.removesuffix(".")]
+    edit = fixes()["Apply `>` → `>=`, which repairs 2 tests and breaks none"]
     ((change,),) = [one["edits"] for one in edit["documentChanges"]]
     place = CODE.splitlines()[IF].index(">")
     assert change["newText"] == ">="

@@ -11,7 +11,7 @@ export class Decorations implements vscode.Disposable {
     HEATS.map((heat) => [heat, vscode.window.createTextEditorDecorationType(look(heat))]),
   );
   private readonly found = vscode.window.createTextEditorDecorationType({
-    after: { color: new vscode.ThemeColor('editorLightBulb.foreground'), margin: '0 0 0 2em', fontStyle: 'italic' },
+    after: { color: new vscode.ThemeColor('suspectra.finding'), margin: '0 0 0 2em', fontStyle: 'italic' },
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });
   private readonly listeners: vscode.Disposable;

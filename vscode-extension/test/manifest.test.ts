@@ -49,8 +49,9 @@ describe('the manifest', () => {
   });
 
   it('has a heading for what few people change', () => {
-    const [general, advanced] = manifest.contributes.configuration;
+    const [general, experiments, advanced] = manifest.contributes.configuration;
     expect(general?.title).toBe('Suspectra');
+    expect(texts[experiments?.title.replaceAll('%', '') ?? '']).toBe('Experiments');
     expect(texts[advanced?.title.replaceAll('%', '') ?? '']).toBe('Advanced');
     expect(Object.keys(advanced?.properties ?? {})).toEqual([
       'suspectra.pJump',
@@ -106,9 +107,9 @@ describe('the colours', () => {
   };
   const { colors } = manifest.contributes;
 
-  it('are five degrees, each for marks and for backgrounds', () => {
+  it('are five degrees, each for marks and for backgrounds, and that of what experiments found', () => {
     const ids = HEATS.flatMap((heat) => [`suspectra.heat${heat}`, `suspectra.heat${heat}Background`]);
-    expect(colors.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect(colors.map(({ id }) => id).sort()).toEqual([...ids, 'suspectra.finding'].sort());
   });
 
   it.each(Object.entries(themes))('pass in %s', (theme, { background, text }) => {
@@ -123,7 +124,8 @@ describe('the colours', () => {
           );
         }
       } else {
-        expect(contrast(color, background), id).toBeGreaterThan(3); // WCAG 2 for graphics
+        // WCAG 2: 4.5 for text, 3 for graphics
+        expect(contrast(color, background), id).toBeGreaterThan(id === 'suspectra.finding' ? 4.5 : 3);
       }
     }
   });

@@ -51,7 +51,7 @@ class MutantResult:
     endless: bool
 
     def in_words(self, executing: int) -> str:
-        """What it does to tests, as a sentence.
+        """What it does to tests, as a sentence that begins with the change.
 
         Parameters
         ----------
@@ -63,13 +63,28 @@ class MutantResult:
         str
             Says so where not all of these were run.
         """
-        repairs = f"{self.experiment.detail} repairs {many(self.repaired, 'test') if self.repaired else 'none'}"
+        return f"{self.experiment.detail} {self.effect(executing)}."
+
+    def effect(self, executing: int) -> str:
+        """What it does to tests, without the change and without a full stop.
+
+        Parameters
+        ----------
+        executing : int
+            As for `in_words`.
+
+        Returns
+        -------
+        str
+            Begins with a verb.
+        """
+        repairs = f"repairs {many(self.repaired, 'test') if self.repaired else 'none'}"
         if executing and not self.tried:
-            return f"{repairs}; {'the passing test was' if executing == 1 else 'passing tests were'} not run."
+            return f"{repairs}; {'the passing test was' if executing == 1 else 'passing tests were'} not run"
         breaks = f"breaks {many(self.broken, 'test') if self.broken else 'none'}"
         was = "was" if self.tried == 1 else "were"
         some = f"; {self.tried} of {executing} passing tests {was} run" if self.tried < executing else ""
-        return f"{repairs} and {breaks}{some}."
+        return f"{repairs} and {breaks}{some}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -53,7 +53,8 @@ def register(session: Session) -> None:
         ]
         offered = _actions(session, params, wanted)
         if session.can("text_document.code_action.code_action_literal_support"):
-            offered[:0] = fix_actions(session, folder, [mark.suspect.element for mark in marks])
+            elements = [mark.suspect.element for mark in marks]
+            offered[:0] = fix_actions(session, folder, elements, _own(params))
         return offered
 
 
@@ -64,8 +65,13 @@ def _actions(
     commands = [lsp.Command(title, COMMAND_IDS[name], arguments=arguments) for title, name, arguments in wanted]
     if not session.can("text_document.code_action.code_action_literal_support"):
         return list(commands)
-    own = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]
+    own = _own(params) or None
     return [
-        lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own or None, command=command)
+        lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own, command=command)
         for command in commands
     ]
+
+
+def _own(params: lsp.CodeActionParams) -> list[lsp.Diagnostic]:
+    """The diagnostics of Suspectra for which a client asks."""
+    return [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]

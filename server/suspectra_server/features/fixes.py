@@ -32,18 +32,23 @@ def diffs_at(snapshot: Snapshot, element: int) -> list[str]:
     return found
 
 
-def fix_actions(session: Session, folder: Folder, elements: Iterable[int]) -> list[lsp.CodeAction]:
-    """Code actions that apply the fixes of some statements. A client that can do so shows the change first."""
+def fix_actions(
+    session: Session, folder: Folder, elements: Iterable[int], diagnostics: list[lsp.Diagnostic]
+) -> list[lsp.CodeAction]:
+    """Code actions that apply the fixes of some statements. A client that can do so shows the change first.
+
+    They name the diagnostics of the statements, since clients list actions without diagnostics last.
+    """
     ranking = folder.snapshot.ranking
     found = []
     for fix in (fix for element in elements for fix in ranking.fixes.get(element, ())):
         placement = folder.placement(fix.location.file)
         edit = _edit_now(fix, placement) if placement is not None else None
         if placement is not None and edit is not None:
-            title = f"Apply {fix.title.removesuffix('.')}"
+            title = f"Apply {fix.change}, which {fix.effect}"
             text_edit = lsp.TextEdit(_range(edit, placement.now, session.units), edit.text)
             applied = _workspace_edit(session, folder, fix, text_edit)
-            found.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, edit=applied))
+            found.append(lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, diagnostics or None, edit=applied))
     return found
 
 
@@ -74,7 +79,9 @@ def _workspace_edit(session: Session, folder: Folder, fix: Fix, edit: lsp.TextEd
     document = folder.texts.document(fix.location.file)
     named = lsp.OptionalVersionedTextDocumentIdentifier(uri, document.version if document else None)
     change = lsp.AnnotatedTextEdit(_ANNOTATION, edit.range, edit.new_text)
-    about = lsp.ChangeAnnotation(fix.title, needs_confirmation=True, description="It may only look like a repair")
+    about = lsp.ChangeAnnotation(
+        f"{fix.change} {fix.effect}", needs_confirmation=True, description="It may only look like a repair"
+    )
     return lsp.WorkspaceEdit(
         document_changes=[lsp.TextDocumentEdit(named, [change])], change_annotations={_ANNOTATION: about}
     )

@@ -23,13 +23,14 @@ class Fix:
     location : Location
         The lines that it changes.
     edit : Edit
-    title : str
-        What it does, as a sentence.
+    change, effect : str
+        The change and what it does, in a few words each.
     """
 
     location: Location
     edit: Edit
-    title: str
+    change: str
+    effect: str
 
     @classmethod
     def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:
@@ -40,4 +41,5 @@ class Fix:
             return None
         made = result.experiment
         edit = Edit(made.line, made.column, made.end_line, made.end_column, made.replacement)
-        return cls(Location(made.file, made.line, made.end_line), edit, plain(result.in_words(executing), MAX_TEXT))
+        words = plain(made.detail, MAX_TEXT), plain(result.effect(executing), MAX_TEXT)
+        return cls(Location(made.file, made.line, made.end_line), edit, *words)
