@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
-from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.experiment import COMBINATION, KINDS
 from suspectra.localization import parameter_option, technique_parameters
 from suspectra.options import EXPERIMENTS, INVESTIGATION_SECONDS
@@ -24,21 +23,8 @@ if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence
     from suspectra.experiment import Experiment
     from suspectra.experiments.investigation import Investigation
-    from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.techniques.technique import Technique
-
-_COMMAND = "suspectra.command"
-
-
-class _BeforeCommand(click.Command):
-    """A command whose arguments end at ``--``; what follows is a command of its own."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, for what comes before ``--``."""
-        end = args.index("--") if "--" in args else len(args)
-        ctx.meta[_COMMAND] = args[end + 1 :]
-        return super().parse_args(ctx, args[:end])
 
 
 def register(cli: click.Group) -> None:
@@ -50,7 +36,7 @@ def register(cli: click.Group) -> None:
         The group of all commands.
     """
 
-    @cli.command(cls=_BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")
+    @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")
     @workspace_option
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
     @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
@@ -68,7 +54,7 @@ def register(cli: click.Group) -> None:
         The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with wrong
         conditions and values: do this only with tests that can't do harm.
         """
-        return _investigate(context.meta[_COMMAND], chosen)
+        return _investigate(context.meta[COMMAND], chosen)
 
 
 class _Options(TypedDict):
@@ -100,9 +86,9 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
     evidence = find_source(chosen["workspace"], edges=True).read()
     root = os.path.realpath(chosen["workspace"])
-    failing = _failing_tests(evidence, chosen["tests"])
+    failing = failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
-    _require_unchanged(evidence, suspicion.files, chosen["workspace"])
+    require_unchanged(evidence, suspicion.files, chosen["workspace"])
     progress = InvestigationProgress(sys.stderr)
     investigation = Investigation(
         Path(root),
@@ -119,40 +105,6 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     made, interrupted = _made(investigation, progress)
     status = _write(evidence, investigation, technique, made, chosen, time.monotonic() - began)
     return INTERRUPTED if interrupted else status
-
-
-def _require_unchanged(evidence: Evidence, executed: Collection[str], workspace: Path) -> None:
-    """Refuse sources that were edited since the tests were recorded: results would be shown at other lines."""
-    from suspectra.evidence.sources import Sources
-
-    sources = Sources(workspace)
-    for file in evidence.files:
-        if file.path in executed and (problem := sources.change(file.path, file.digest)) is not None:
-            cause = "it was changed after the tests ran, so experiments would not fit the recording"
-            raise EvidenceError(Problem(problem.file, "", cause, "record the tests again"))
-
-
-def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:
-    """The tests to investigate, by name: what was named, else all."""
-    from suspectra.experiments.repeated_tests import FailingTest
-
-    known = {test.name for test in evidence.tests}
-    failing = {test.name: FailingTest.from_result(test) for test in evidence.tests if test.verdict.failing}
-    if not failing:
-        raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
-    names = _named(wanted, list(failing), known) if wanted else failing
-    return {name: failing[name] for name in names}
-
-
-def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:
-    chosen: dict[str, None] = {}
-    for text in wanted:
-        fitting = [name for name in failing if name == text or fnmatchcase(name, text)]
-        if not fitting:
-            cause = "this test passed when it was recorded" if text in known else "no recorded test has this name"
-            raise UsageError(Problem(text, "", cause, f"failing tests are: {', '.join(failing[:5])}"))
-        chosen.update(dict.fromkeys(fitting))
-    return list(chosen)
 
 
 def _made(investigation: Investigation, progress: InvestigationProgress) -> tuple[list[Experiment], bool]:

@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.dependences.frontiers import PASSES, FailingRun, FrontierSearch
+from suspectra.dependences.frontiers import FrontierSearch
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
+from suspectra.dependences.narrowing import PASSES, FailingRun
 
 FLOW, CONTROL, SUMMARY = DependenceKind
 # the inputs, which the test gives, and v1 to v5, v7, v9 and v11 of the paper

@@ -10,7 +10,7 @@ import pytest
 
 from suspectra_recorder.experiments.decisions import instrument
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.switchboard import EVERY, StepsSpent, Switchboard
+from suspectra_recorder.experiments.switchboard import EVERY, Point, StepsSpent, Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.scope import Scope
 
@@ -120,7 +120,7 @@ SWITCHED = [
 def test_a_decision_comes_out_the_other_way(source, argument, number, instance, expected):
     names, board = loaded(source)
     board.limit(1_000)
-    board.switch("program.py", number, instance)
+    board.switch([Point("program.py", number, instance)])
     assert names["f"](argument) == expected
     board.leave()
     plain = {}
@@ -143,15 +143,15 @@ def test_decisions_are_noted_in_their_order():
 def test_a_source_that_is_loaded_later_is_switched_too():
     board = Switchboard()
     board.limit(1_000)
-    switched = board.switch("program.py", 0, EVERY)
+    switched = board.switch([Point("program.py", 0, EVERY)])
     names, _ = loaded("def f(x):\n    return 1 if x else 2", board)
-    assert (names["f"](True), switched()) == (2, 1)
+    assert (names["f"](True), switched().times) == (2, 1)
 
 
 def test_an_endless_loop_ends_after_some_steps_and_may_clean_up():
     names, board = loaded("def f(x):\n    while x:\n        pass\ndef g(x):\n    return x or 1")
     board.limit(100)
-    board.switch("program.py", 0, EVERY)
+    board.switch([Point("program.py", 0, EVERY)])
     with pytest.raises(StepsSpent):
         names["f"](False)
     assert board.stopped

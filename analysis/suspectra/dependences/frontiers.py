@@ -1,180 +1,18 @@
-"""Minimum debugging frontier sets: narrowing the cause of a failure by cuts of its dependence graph (paper 002)."""
+"""Minimum debugging frontier sets: narrowing the causes of a failure by cuts of its dependence graph (paper 002)."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
 
 import numpy as np
 
 from suspectra.arrays import Bools, Ints
-from suspectra.dependences.cuts import MAX_CAPACITY, Nearest, minimum_cut
-from suspectra.dependences.graph import DependenceGraph
-
-Combination = tuple[int, ...]
-"""Nodes that are altered together."""
-
-MAX_COMBINATION = 3
-"""Nodes that are altered together at most: with more, one of them is rarely the reason."""
+from suspectra.dependences.cuts import Nearest, minimum_cut
+from suspectra.dependences.narrowing import Alterations, FailingRun, NarrowingSearch
 
 
-class Property(NamedTuple):
-    """What makes a run count as repaired, short of the end of the test.
-
-    Parameters
-    ----------
-    alternatives : tuple of mapping of int to bool
-        Decisions, and how they must come out; one of the mappings has to hold as a whole. Without any, the test has to
-        pass.
-
-    Examples
-    --------
-    >>> Property(()).alternatives
-    ()
-    """
-
-    alternatives: tuple[Mapping[int, bool], ...]
-
-
-PASSES = Property(())
-"""The test passes."""
-
-
-class Alterations(Protocol):
-    """Runs the failing test with altered states."""
-
-    def polluted(self, nodes: Combination, wanted: Property) -> bool:
-        """Whether the failure can disappear if these nodes have other values.
-
-        Parameters
-        ----------
-        nodes : tuple of int
-            A decision comes out the other way; any other node gets other values, one after the other.
-        wanted : Property
-            When the failure counts as gone.
-
-        Returns
-        -------
-        bool
-            False also where no other value is known.
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class FailingRun:
-    """The dependences of a failing run, and what can be altered in it.
-
-    Parameters
-    ----------
-    graph : DependenceGraph
-        Up to the failure.
-    failure : int
-        The node at which the run fails.
-    is_decision : ndarray of bool, shape (nodes,)
-        Whether a node is a decision.
-    outcome : ndarray of bool, shape (nodes,)
-        How each decision came out.
-    is_right : ndarray of bool, shape (nodes,)
-        Whether a node counts as right, since it belongs to the test.
-    is_input : ndarray of bool, shape (nodes,)
-        Whether a node of the program holds an input as the test gave it. It counts as right, too: where another value
-        would help, its first use is suspected.
-    is_fixed : ndarray of bool, shape (nodes,)
-        Whether there is nothing in a node that could be altered.
-    capacity : ndarray of int, shape (nodes,), optional
-        What it costs to have each node in a cut, from 1 to 999: less for suspicious ones. All are equal unless given.
-
-    Examples
-    --------
-    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
-    >>> no = np.zeros(3, bool)
-    >>> run = FailingRun(graph, 2, no, no, np.array([True, False, False]), no, no)
-    >>> run.begins_at_right(np.array([False, True, True])).tolist()
-    [False, True, False]
-    """
-
-    graph: DependenceGraph
-    failure: int
-    is_decision: Bools
-    outcome: Bools
-    is_right: Bools
-    is_input: Bools
-    is_fixed: Bools
-    capacity: Ints | None = None
-
-    def begins_at_right(self, domain: Bools) -> Bools:
-        """Find where dependences enter a domain.
-
-        Parameters
-        ----------
-        domain : ndarray of bool, shape (nodes,)
-            The nodes of the domain.
-
-        Returns
-        -------
-        ndarray of bool, shape (nodes,)
-            Nodes of the domain that depend on nothing, or on something outside.
-        """
-        graph = self.graph
-        from_outside = np.zeros(len(graph), bool)
-        from_outside[graph.target[~domain[graph.source]]] = True
-        depends_on_nothing = np.diff(graph.start) == 0
-        return np.asarray(domain & (from_outside | depends_on_nothing) & ~self.is_right)
-
-
-class Step(NamedTuple):
-    """One step of the search.
-
-    Parameters
-    ----------
-    cut : tuple of int
-        The minimum debugging frontier set.
-    polluted : tuple of tuple of int
-        Its members, and combinations of them, whose alteration can make the failure disappear.
-
-    Examples
-    --------
-    >>> Step((4, 7), ((4,),)).entities
-    (4,)
-    """
-
-    cut: Combination
-    polluted: tuple[Combination, ...]
-
-    @property
-    def entities(self) -> Combination:
-        """The nodes of all polluted combinations, ascending."""
-        return tuple(sorted({node for combination in self.polluted for node in combination}))
-
-
-@dataclass(frozen=True)
-class Causes:
-    """What the search has found.
-
-    Parameters
-    ----------
-    roots : tuple of int
-        The polluted nodes of the last step that has any, and first uses of inputs: the suspected causes.
-    transitive : tuple of int
-        The polluted nodes of earlier steps, the latest step first: how the fault got to the failure.
-    steps : tuple of Step
-        All steps.
-
-    Examples
-    --------
-    >>> Causes((), (), ()).roots
-    ()
-    """
-
-    roots: tuple[int, ...]
-    transitive: tuple[int, ...]
-    steps: tuple[Step, ...]
-
-
-class FrontierSearch:
-    """Narrows the domain in which the cause is, one cut after the other (Algorithm 4).
+class FrontierSearch(NarrowingSearch):
+    """Alters a minimum cut of the domain in each step.
 
     Parameters
     ----------
@@ -187,6 +25,7 @@ class FrontierSearch:
 
     Examples
     --------
+    >>> from suspectra.dependences.graph import DependenceGraph
     >>> class Only:
     ...     def __init__(self, cause):
     ...         self.cause = cause
@@ -200,103 +39,43 @@ class FrontierSearch:
     ([(1,), (2,)], (2,))
     """
 
+    combines = True
+
     def __init__(self, run: FailingRun, alterations: Alterations, nearest: Nearest = Nearest.BEGIN):
-        self._run, self._alterations, self._nearest = run, alterations, nearest
-        self._begins: tuple[int, ...] = ()
-        self._ends: tuple[int, ...] = (run.failure,)
-        self._outside = run.is_right.copy()
-        self._wanted = PASSES
-        self._roots: tuple[int, ...] = ()
-        self._first_uses: list[int] = []
-        self._transitive: list[int] = []
-        self._steps: list[Step] = []
+        super().__init__(run, alterations)
+        self._nearest = nearest
 
-    @property
-    def causes(self) -> Causes:
-        """What is known so far."""
-        roots = sorted({*self._roots, *self._first_uses})
-        transitive = tuple(node for node in reversed(self._transitive) if node not in roots)
-        return Causes(tuple(roots), transitive, tuple(self._steps))
+    def _choose(self, domain: Bools) -> Ints:
+        """The minimum debugging frontier set of the present domain (Definition 3.2).
 
-    def steps(self) -> Generator[Step]:
-        """Search until the domain can't be narrowed any further.
-
-        Yields
-        ------
-        Step
-            As each is done; `causes` is then up to date. Close the generator to stop early.
+        Paths without any node that can be altered say nothing, so they need no cut. To leave them out, nodes that can't
+        be altered are there twice: as they are reached without an altered node before them, and behind one.
         """
-        while (cut := self._cut()) is not None and len(cut):
-            step = Step(tuple(cut.tolist()), tuple(self._polluted(cut)))
-            self._steps.append(step)
-            self._narrow(step)
-            yield step
-            if step.polluted and not self._ends:
-                return
-
-    def _cut(self) -> Ints | None:
-        """The minimum debugging frontier set of the present domain (Definition 3.2)."""
-        run, graph = self._run, self._run.graph
-        domain = graph.backward(self._ends) & ~self._outside
+        run, graph, nodes = self._run, self._run.graph, len(self._run.graph)
+        can_alter = ~run.is_fixed
+        is_end, is_begin = (_among(some, nodes) for some in (self._ends, self._begins))
+        inner = domain[graph.source] & domain[graph.target] & ~is_begin[graph.target] & ~is_end[graph.source]
+        source, target = graph.source[inner].astype(np.int64), graph.target[inner].astype(np.int64)
+        behind = ~is_begin[source]  # edges behind an altered node
+        before = (is_begin | run.is_fixed)[source] & ~is_end[target]
+        first = np.where(can_alter, np.arange(nodes), nodes + np.arange(nodes))  # where a node is reached at first
+        sources = np.concatenate([source[behind], nodes + source[before]])
+        targets = np.concatenate([target[behind], first[target[before]]])
         if self._begins:
-            domain &= graph.forward(self._begins)
-        is_end = np.zeros(len(graph), bool)
-        is_end[list(self._ends)] = True
-        entry = len(graph)
-        inner = domain[graph.source] & domain[graph.target]
-        source, target = graph.source[inner], graph.target[inner]
-        if self._begins:
-            is_begin = np.zeros(len(graph), bool)
-            is_begin[list(self._begins)] = True
-            between = ~(is_begin[source] & is_end[target]) & ~is_begin[target] & ~is_end[source]
-            source, target = source[between], target[between]
-            begins: Iterable[int] = self._begins
+            begins = [nodes + begin for begin in self._begins]
         else:
+            begins = [2 * nodes]
             entered = np.flatnonzero(run.begins_at_right(domain) & ~is_end)
-            source = np.concatenate([source, np.full(len(entered), entry)])
-            target = np.concatenate([target, entered])
-            begins = (entry,)
-        capacity = np.ones(len(graph), np.int64) if run.capacity is None else run.capacity.astype(np.int64)
-        capacity[run.is_fixed] = MAX_CAPACITY  # the last resort
-        return minimum_cut(source, target, np.append(capacity, 0), begins, self._ends, self._nearest)
+            sources = np.concatenate([sources, np.full(len(entered), 2 * nodes)])
+            targets = np.concatenate([targets, first[entered]])
+        capacity = np.zeros(2 * nodes + 1, np.int64)
+        capacity[:nodes] = 1 if run.capacity is None else run.capacity
+        capacity[:nodes][run.is_fixed] = 0
+        cut = minimum_cut(sources, targets, capacity, begins, self._ends, self._nearest)
+        return np.zeros(0, np.int64) if cut is None else cut
 
-    def _polluted(self, cut: Ints) -> list[Combination]:
-        """The polluted combinations: single nodes first, and none that holds a polluted one."""
-        found: list[Combination] = []
-        nodes = [node for node in cut.tolist() if not self._run.is_fixed[node]]
-        for size in range(1, min(len(nodes), MAX_COMBINATION) + 1):
-            if {node for one in found for node in one} == set(nodes):
-                break
-            for combination in combinations(nodes, size):
-                known = any(set(one) <= set(combination) for one in found)
-                if not known and self._alterations.polluted(combination, self._wanted):
-                    found.append(combination)
-        return found
 
-    def _narrow(self, step: Step) -> None:
-        """Keep the part of the domain in which the cause is (Claims 3.2 and 3.3)."""
-        if not step.polluted:
-            self._begins = step.cut
-            return
-        run = self._run
-        self._transitive += [node for node in self._roots if node not in self._transitive]
-        self._first_uses += [self._first_use(node) for node in step.entities if run.is_input[node]]
-        self._roots = tuple(node for node in step.entities if not run.is_input[node])
-        self._outside |= run.is_input
-        self._wanted = self._property(step.polluted) or self._wanted
-        self._ends = self._roots
-
-    def _first_use(self, node: int) -> int:
-        """The first node of the present domain that reads an input."""
-        graph = self._run.graph
-        users = graph.target[graph.source == node]
-        inside = users[graph.backward(self._ends)[users] & ~self._run.is_right[users]]
-        return int(inside.min()) if len(inside) else node
-
-    def _property(self, polluted: Sequence[Combination]) -> Property | None:
-        """The decisions that have to come out the other way, if all polluted nodes that are left are decisions."""
-        run, left = self._run, set(self._roots)
-        usable = [one for one in polluted if set(one) <= left]
-        if not usable or not all(run.is_decision[node] for one in usable for node in one):
-            return None
-        return Property(tuple({node: not run.outcome[node] for node in one} for one in usable))
+def _among(nodes: Iterable[int], count: int) -> Bools:
+    found = np.zeros(count, bool)
+    found[list(nodes)] = True
+    return found

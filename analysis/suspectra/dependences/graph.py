@@ -117,6 +117,22 @@ class DependenceGraph:
         """
         return self.source[self.start[node] : self.start[node + 1]]
 
+    def users_of(self, node: int) -> Ints:
+        """Return the nodes that depend on a node.
+
+        Parameters
+        ----------
+        node : int
+            Its number.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Ascending.
+        """
+        target, start = self._turned
+        return target[start[node] : start[node + 1]]
+
     def backward(self, ends: Iterable[int]) -> Bools:
         """Compute the backward slice: what some nodes depend on, directly or not.
 
@@ -178,6 +194,30 @@ class DependenceGraph:
         """
         edges = _with_begin(self.source, self.start, ends)
         steps = dijkstra(edges, indices=np.array([len(self)]), unweighted=True)[0, :-1]
+        return np.where(np.isfinite(steps), steps - 1, -1).astype(np.int64)
+
+    def hops(self, begins: Iterable[int]) -> Ints:
+        """Count the dependences between nodes in any direction.
+
+        Parameters
+        ----------
+        begins : iterable of int
+            Where the number is 0.
+
+        Returns
+        -------
+        ndarray of int64, shape (nodes,)
+            For each node that of the nearest begin; -1 where nothing joins them.
+
+        Examples
+        --------
+        >>> DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0)]).hops([1]).tolist()
+        [1, 0, 2, -1]
+        """
+        target, start = self._turned
+        both = _with_begin(self.source, self.start, begins)
+        both = both + _with_begin(target, start, begins)
+        steps = dijkstra(both, indices=np.array([len(self)]), unweighted=True)[0, :-1]
         return np.where(np.isfinite(steps), steps - 1, -1).astype(np.int64)
 
     @cached_property

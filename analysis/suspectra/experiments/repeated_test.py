@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +12,8 @@ from typing import TypeVar
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
-from suspectra.experiments.runs import Alteration, Answer, Runs, Trace
+from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of
+from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 TRACE_S = 20.0
@@ -155,6 +157,25 @@ class RepeatedTest:
                 self.pending = len(batch) - taken
                 yield alteration, answer
 
+    def alone(self, job: Job, most_seconds: float = math.inf) -> Answer:
+        """Run the test once in a process of its own.
+
+        Parameters
+        ----------
+        job : dict
+            What is altered.
+        most_seconds : float
+            How long the run may take, unless the unaltered one takes more than half of it.
+
+        Returns
+        -------
+        Answer
+            How it ended.
+        """
+        seconds = min(self._seconds, max(most_seconds, 2 * self.trace.answer.seconds))
+        (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds)
+        return answer_of(answer)
+
     def _fails_otherwise(self, answer: Answer) -> bool:
         """Whether a failing test still fails, in another way than each time unaltered."""
         how = answer.exception, answer.message
@@ -205,8 +226,7 @@ class RepeatedTest:
         ]
 
     def _alone(self, alteration: Alteration) -> Answer:
-        (answer,), _ = self.runs.alter(self.test, [alteration], steps=self._steps, seconds=self._seconds)
-        return answer
+        return self.alone(alteration.to_json())
 
 
 def _require_outcome(test: str, trace: Trace, fails: bool) -> None:

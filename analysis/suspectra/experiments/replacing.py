@@ -198,6 +198,44 @@ def parts_of(text: str) -> dict[Part, object]:
     return {(): value, **numbers(value)}
 
 
+def other_values(
+    parts: Mapping[Part, object], seen: Sequence[Mapping[Part, object]], failed: Sequence[Mapping[Part, object]]
+) -> Iterator[tuple[Part, Iterable[Alternate]]]:
+    """Find values that may be tried in the place of one.
+
+    Parameters
+    ----------
+    parts : mapping
+        What is known of the value, as `parts_of` gives it.
+    seen : sequence of mapping
+        The same of other values of the statement, in any run.
+    failed : sequence of mapping
+        The same of the sides of the comparison that made the test fail.
+
+    Yields
+    ------
+    tuple of Part and iterable of Alternate
+        For the whole, if that could be written down; else for each number inside it, and None for the whole.
+
+    Examples
+    --------
+    >>> [(part, [one.value for one in found]) for part, found in other_values({(): 3}, [], [{(): 5}])]
+    [((), [5, None])]
+    """
+    if () in parts:
+        value = parts[()]
+        same = [other[()] for other in seen if () in other]
+        expected = [side[()] for side in failed if () in side]
+        yield (), _once(published(value, same), pool(value, same, expected))
+        return
+    for part, number in parts.items():
+        same = [other[part] for other in seen if part in other]
+        expected = [side[part] for side in failed if part in side]
+        found = _once(published(number, same), pool(number, (), expected))
+        yield part, (one for one in found if one.value is not None)
+    yield (), [Alternate("None", None)]
+
+
 @dataclass
 class ValueReplacing:
     """Tries other values in a failing test.
@@ -310,18 +348,8 @@ class ValueReplacing:
         self, tried: _Tried, seen: Sequence[Mapping[Part, object]], failed: Sequence[Mapping[Part, object]]
     ) -> Iterator[Replacement]:
         """Other values for the whole, if that could be written down, else for the numbers inside it."""
-        if () in tried.parts:
-            value = tried.parts[()]
-            same = [other[()] for other in seen if () in other]
-            expected = [side[()] for side in failed if () in side]
-            yield from self._replacements(tried, (), _once(published(value, same), pool(value, same, expected)))
-            return
-        for part, number in tried.parts.items():
-            same = [other[part] for other in seen if part in other]
-            expected = [side[part] for side in failed if part in side]
-            found = _once(published(number, same), pool(number, (), expected))
-            yield from self._replacements(tried, part, (one for one in found if one.value is not None))
-        yield from self._replacements(tried, (), [Alternate("None", None)])
+        for part, alternates in other_values(tried.parts, seen, failed):
+            yield from self._replacements(tried, part, alternates)
 
     def _replacements(
         self, tried: _Tried, part: Part, alternates: Iterable[Alternate], *, compare: bool = False

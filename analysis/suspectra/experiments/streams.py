@@ -225,13 +225,26 @@ def value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """
     made = (one for one in setting.known.values() if one.kind == "value" and one.test == test.test)
     repaired = {(one.file, one.line) for one in made if one.outcome.repairs}
-    passing = _most_alike(test.test, setting.spectrum)
+    passing = most_alike(test.test, setting.spectrum)
     replacing = ValueReplacing(test, setting.at, passing, logged=setting.values_logged, repaired=repaired)
     yield from replacing.experiments(setting.end, setting.known)
 
 
-def _most_alike(test: str, spectrum: Spectrum) -> list[str]:
-    """The passing tests of its module, those first that execute most of what it executes and little else."""
+def most_alike(test: str, spectrum: Spectrum) -> list[str]:
+    """Find the passing tests of the module of a test.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    spectrum : Spectrum
+        What each test executes.
+
+    Returns
+    -------
+    list of str
+        Those first that execute most of what the test executes, and little else.
+    """
     executed = np.zeros(len(spectrum.elements), bool)
     executed[spectrum.rows[spectrum.test_index[test]]] = True
     module = test.partition("::")[0]

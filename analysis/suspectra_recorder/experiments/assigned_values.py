@@ -6,7 +6,7 @@ It runs in the middle of the program, and never calls it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.parts import UNCHANGED, Path, changed, numbers
 from suspectra_recorder.experiments.switchboard import EVERY
+from suspectra_recorder.experiments.symbols import SymbolicPath
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json
 from suspectra_recorder.instrumentation.own_syntax import ast
@@ -47,6 +48,8 @@ class Replacement(NamedTuple):
         Which number inside the value, as `parts` has it; empty for the whole.
     text : str
         The new value, as `literals` has it.
+    symbol : str
+        The name of the symbol that the new value is from then on, as `symbols` has it; empty for a plain value.
     """
 
     path: str
@@ -54,6 +57,7 @@ class Replacement(NamedTuple):
     instance: int
     part: list[str]
     text: str
+    symbol: str = ""
 
 
 class AssignedValues(Instrument):
@@ -124,41 +128,47 @@ class AssignedValues(Instrument):
 
         return noted
 
-    def replace(self, wanted: Replacement, *, compare: bool = False) -> Callable[[], Findings]:
-        """Put another value in the place of one.
+    def replace(
+        self, wanted: Sequence[Replacement], *, compare: bool = False, symbols: SymbolicPath | None = None
+    ) -> Callable[[], Findings]:
+        """Put other values in the place of some.
 
         Parameters
         ----------
-        wanted : Replacement
-            Which value, and the new one.
+        wanted : sequence of Replacement
+            Which values, and the new ones.
         compare : bool
             Whether the comparisons that follow are noted.
+        symbols : SymbolicPath, optional
+            Makes the new values that are symbols.
 
         Returns
         -------
         callable
-            Gives ``reached``, how often it was replaced, and ``distances`` if those were asked for.
+            Gives ``reached``, how often one was replaced, and ``distances`` if those were asked for.
         """
-        new, part, instance = from_text(wanted.text), tuple(wanted.part), wanted.instance
-        target = -1
-        passed = replaced = 0
+        new_values = [(tuple(one.part), one.instance, _new_value(one, symbols)) for one in wanted]
+        targets: dict[int, list[tuple[Path, int, object]]] = {}
+        passed: dict[int, int] = {}
+        replaced = 0
         comparisons = self._compare(0)
 
         def find(source: NumberedSource[Assignment]) -> None:
-            nonlocal target
-            if source.path == wanted.path:
-                target = source.first + wanted.number
+            for one, new_value in zip(wanted, new_values, strict=True):
+                if source.path == one.path:
+                    targets.setdefault(source.first + one.number, []).append(new_value)
 
         def put(number: int, value: object) -> object:
-            nonlocal passed, replaced
-            if number == target:
-                passed += 1
-                if instance in (EVERY, passed):
-                    other = changed(value, part, new)
-                    if other is not UNCHANGED:
-                        replaced += 1
-                        comparisons.most = _NEXT_COMPARISONS
-                        return other
+            nonlocal replaced
+            if number in targets:
+                times = passed[number] = passed.get(number, 0) + 1
+                for part, instance, new in targets[number]:
+                    if instance in (EVERY, times):
+                        other = changed(value, part, new)
+                        if other is not UNCHANGED:
+                            replaced += 1
+                            comparisons.most = _NEXT_COMPARISONS
+                            value = other
             return value
 
         self.sources.watch(find)
@@ -211,6 +221,11 @@ class _Comparisons:
             one, other = as_number(number), as_number(right.get(path))
             if one is not None and other is not None and abs(distance := one - other) < float("inf"):
                 self.distances[key + "".join(path)] = distance
+
+
+def _new_value(wanted: Replacement, symbols: SymbolicPath | None) -> object:
+    value = from_text(wanted.text)
+    return symbols.symbol(wanted.symbol, value) if wanted.symbol and symbols is not None else value
 
 
 def _described(value: object) -> str:

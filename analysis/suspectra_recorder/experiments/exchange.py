@@ -12,6 +12,30 @@ from suspectra_recorder.instrumentation import own
 __builtins__ = own.builtins
 
 
+class NewValue(TypedDict):
+    """A value that is put in the place of another one.
+
+    Examples
+    --------
+    >>> value: NewValue = {"path": "cart.py", "number": 3, "instance": 1, "part": [], "text": "i2", "symbol": ""}
+    >>> value["text"]
+    'i2'
+    """
+
+    path: str
+    """The source: relative to the workspace, forward slashes."""
+    number: int
+    """Which assignment of the file, from 0."""
+    instance: int
+    """Its how many-th time, from 1; 0 for each time."""
+    part: list[str]
+    """The path of a number inside the value; empty for the whole."""
+    text: str
+    """The new value, as :mod:`suspectra_recorder.experiments.literals` writes it."""
+    symbol: str
+    """The name of the symbol that it is from then on; empty for none."""
+
+
 class _Kind(TypedDict):
     kind: str
 
@@ -44,6 +68,12 @@ class Job(_Kind, total=False):
     """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
     jobs: Sequence[Job]
     """The switches of decisions for which a run is forked."""
+    switched: list[tuple[str, int, int]]
+    """Decisions that come out the other way, all in one run: file, number and instance."""
+    watched: list[tuple[str, int, int]]
+    """Decisions whose outcome is asked for."""
+    replaced: list[NewValue]
+    """Values that are others, all in one run."""
     fork: Callable[[int], bool]
     """Forks for one of these; never written, since only the process that runs the test adds it."""
 
@@ -74,6 +104,18 @@ class Findings(TypedDict, total=False):
     """How far apart the sides of comparisons were."""
     failed: list[list[str]]
     """The texts of both sides of the comparisons that made the test fail."""
+    outcomes: list[int]
+    """How each watched decision came out: 0 for false, 1 for true, -1 if it was not made."""
+    marks: list[int]
+    """For each watched decision the index of the constraint that was met last before it; -1 for none."""
+    decided: int
+    """How many decisions the run made."""
+    constraints: list[tuple[object, bool]]
+    """The constraints of symbols: a term, and whether it was true."""
+    last: int
+    """The index of the constraint that was met last before the test failed; -1 for none."""
+    frames: list[tuple[str, int]]
+    """File and line of the last calls that led to the failure, the outermost first."""
     assignments: list[tuple[str, int, Sequence[Assignment]]]
     """The loaded sources with the numbers of their first assignments, and their assignments."""
 

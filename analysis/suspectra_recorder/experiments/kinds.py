@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
 from suspectra_recorder.experiments.value_kinds import make_value_kinds
 from suspectra_recorder.instrumentation import own
 
@@ -51,15 +51,15 @@ class Switching(RunKind):
 
     def __init__(self, board: Switchboard):
         self._board = board
-        self._switched: Callable[[], int] = int
+        self._switched: Callable[[], Switched] | None = None
 
     def apply(self, job: Job) -> None:
         """Switch it from now on."""
-        self._switched = self._board.switch(job["file"], job["number"], job["instance"])
+        self._switched = self._board.switch([Point(job["file"], job["number"], job["instance"])])
 
     def take_back(self) -> Findings:
         """How often it was switched."""
-        return {"reached": self._switched()}
+        return {"reached": self._switched().times if self._switched else 0}
 
 
 class Forking(Tracing):
@@ -116,6 +116,6 @@ def make_kinds(
     kinds["fork"] = Forking(board, sources)
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
-    if "value" in names or "values" in names:
-        kinds |= make_value_kinds()
+    if not {"value", "values", "states"}.isdisjoint(names):
+        kinds |= make_value_kinds(board)
     return kinds

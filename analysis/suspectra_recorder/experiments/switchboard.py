@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from suspectra_recorder.experiments.decisions import Site, instrument
 from suspectra_recorder.experiments.loading import Instrument
@@ -34,6 +35,50 @@ ValueT = TypeVar("ValueT")
 
 class StepsSpent(BaseException):
     """A run made as many decisions as it may: it is probably caught in a loop."""
+
+
+def _no_mark() -> int:
+    return -1
+
+
+class Point(NamedTuple):
+    """A time that a decision is made.
+
+    Parameters
+    ----------
+    path : str
+        Of its source.
+    number : int
+        Which of the source's decisions.
+    instance : int
+        Its how many-th time, from 1 on, or `EVERY`.
+    """
+
+    path: str
+    number: int
+    instance: int
+
+
+@dataclass
+class Switched:
+    """What came of switching decisions.
+
+    Parameters
+    ----------
+    times : int
+        How often one was switched.
+    outcomes : list of int
+        How each decision that was watched came out: 0 for false, 1 for true, -1 if it was not made.
+    marks : list of int
+        What was marked then; -1 if it was not made.
+    decisions : int
+        How many decisions the run made.
+    """
+
+    times: int
+    outcomes: list[int]
+    marks: list[int]
+    decisions: int
 
 
 class Switchboard(Instrument):
@@ -139,48 +184,63 @@ class Switchboard(Instrument):
         self.decide = decide
         return decisions
 
-    def switch(self, path: str, index: int, instance: int) -> Callable[[], int]:
-        """Let a decision come out the other way from now on, besides counting all.
+    def switch(
+        self, switched: Sequence[Point], watched: Sequence[Point] = (), mark: Callable[[], int] = _no_mark
+    ) -> Callable[[], Switched]:
+        """Let decisions come out the other way from now on, besides counting all.
 
         Parameters
         ----------
-        path : str
-            Of its source, which need not be loaded yet.
-        index : int
-            Which of the source's decisions.
-        instance : int
-            Its how many-th time, from 1 on, or `EVERY`.
+        switched : sequence of Point
+            Which of them, and when. Their sources need not be loaded yet.
+        watched : sequence of Point
+            Decisions whose outcome is asked for; none with `EVERY`.
+        mark : callable
+            Called when a watched decision is made; what it gives is returned with the outcome.
 
         Returns
         -------
         callable
-            Tells how often it was switched.
+            Gives what came of it.
         """
-        target = -1
-        passed = switched = 0
+        switches: dict[int, set[int]] = {}  # times by number
+        watches: dict[int, dict[int, int]] = {}  # indices into `watched` by number and time
+        passed: dict[int, int] = {}
+        found = Switched(0, [-1] * len(watched), [-1] * len(watched), 0)
         limit = self._limit
 
         def find(source: NumberedSource[Site]) -> None:
-            nonlocal target
-            if source.path == path:
-                target = source.first + index
+            for point in switched:
+                if point.path == source.path:
+                    switches.setdefault(source.first + point.number, set()).add(point.instance)
+                    passed.setdefault(source.first + point.number, 0)
+            for at, point in enumerate(watched):
+                if point.path == source.path:
+                    watches.setdefault(source.first + point.number, {})[point.instance] = at
+                    passed.setdefault(source.first + point.number, 0)
 
         def decide(number: int, value: object) -> bool:
-            nonlocal passed, switched
             taken = True if value else False  # noqa: SIM210 - `bool` may be another's
             limit.left -= 1
             if limit.left < 0:
                 limit.stop()
-            if number == target:
-                passed += 1
-                if instance in (EVERY, passed):
-                    switched += 1
-                    return not taken
+            if number in passed:
+                times = passed[number] = passed[number] + 1
+                if number in switches and (EVERY in switches[number] or times in switches[number]):
+                    found.times += 1
+                    taken = not taken
+                if number in watches and times in watches[number]:
+                    at = watches[number][times]
+                    found.outcomes[at], found.marks[at] = int(taken), mark()
             return taken
+
+        def answer() -> Switched:
+            found.decisions = limit.steps - limit.left
+            return found
 
         self.sources.watch(find)
         self.decide = decide
-        return lambda: switched
+        return answer
 
     def fork(self, jobs: Sequence[tuple[str, int, int]], fork: Callable[[int], bool]) -> Callable[[], bool]:
         """Switch each decision of a list in a fork of this process; here they come out as they do.

@@ -8,6 +8,8 @@ from suspectra_recorder.experiments.assigned_values import AssignedValues, Repla
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
 from suspectra_recorder.experiments.run_kind import RunKind
+from suspectra_recorder.experiments.states import AlteringStates
+from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
@@ -30,7 +32,7 @@ class Replacing(RunKind):
     def apply(self, job: Job) -> None:
         """Replace it from now on."""
         wanted = Replacement(job["file"], job["number"], job["instance"], job["part"], job["text"])
-        self._answer = self._values.replace(wanted, compare=job["compare"])
+        self._answer = self._values.replace([wanted], compare=job["compare"])
 
     def take_back(self) -> Findings:
         """How often it was replaced, and the distances."""
@@ -63,13 +65,18 @@ class Noting(RunKind):
         return answer
 
 
-def make_value_kinds() -> dict[str, RunKind]:
-    """The kinds ``value`` and ``values``.
+def make_value_kinds(board: Switchboard) -> dict[str, RunKind]:
+    """The kinds ``value``, ``values`` and ``states``.
+
+    Parameters
+    ----------
+    board : Switchboard
+        The decisions of this process.
 
     Returns
     -------
     dict of str to RunKind
-        Both about the same values.
+        All about the same values.
     """
     values = AssignedValues()
-    return {"value": Replacing(values), "values": Noting(values)}
+    return {"value": Replacing(values), "values": Noting(values), "states": AlteringStates(values, board)}

@@ -1,0 +1,1 @@
+"""The causes of a failure: a search that narrows them down by altering states of the failing run."""

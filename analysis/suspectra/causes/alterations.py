@@ -1,0 +1,352 @@
+"""Whether a failure can disappear if some nodes have other values: tested by runs with altered states."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import TypeAlias
+
+from suspectra.cancellation import check
+from suspectra.causes.states import NewValue, Point, States, StatesRun
+from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
+from suspectra.dependences.narrowing import PASSES, Combination, Property
+from suspectra.experiments.alternates import Alternate, one_more, roots
+from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
+from suspectra.experiments.runs import Answer
+from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.literals import to_text
+
+TIME_BOUND_S = 10.0
+"""Seconds that a run may take, or more if the failing run takes long: tBOUND of the paper."""
+
+MAX_TOGETHER = 12
+"""Of several values that are replaced together, how many combinations of other values are tried."""
+
+_NUMERIC = (int, float, str)  # what a symbol can stand for
+
+Parts: TypeAlias = Mapping[Part, object]
+Run: TypeAlias = Callable[[Job], Answer]
+
+
+class TimeIsUp(Exception):
+    """The search has used the time that it has.
+
+    Examples
+    --------
+    >>> raise TimeIsUp
+    Traceback (most recent call last):
+    suspectra.causes.alterations.TimeIsUp
+    """
+
+
+@dataclass(frozen=True)
+class KnownValues:
+    """What is known of the values of a failing run.
+
+    Parameters
+    ----------
+    noted : NotedValues
+        Those of the failing run.
+    others : sequence of NotedValues
+        Those of passing runs.
+
+    Examples
+    --------
+    >>> KnownValues(NotedValues({}, {}, ("i3",))).failed
+    [{(): 3}]
+    """
+
+    noted: NotedValues
+    others: Sequence[NotedValues] = ()
+
+    @property
+    def failed(self) -> list[Parts]:
+        """The sides of the comparison that made the test fail; what was expected is one of the last ones."""
+        return [parts_of(text) for text in self.noted.failed]
+
+    def at(self, point: Point) -> Parts:
+        """The value that was assigned at a time.
+
+        Parameters
+        ----------
+        point : Point
+            An assigned value.
+
+        Returns
+        -------
+        mapping of tuple of str to value
+            As `suspectra.experiments.replacing.parts_of` gives it; empty if nothing is known.
+        """
+        texts = self._texts(self.noted).get((point.file, point.number), ())
+        return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}
+
+    def seen(self, point: Point) -> list[Parts]:
+        """The values that the same statement assigned at any time, those of the failing run first.
+
+        Parameters
+        ----------
+        point : Point
+            An assigned value.
+
+        Returns
+        -------
+        list of mapping
+            Each once.
+        """
+        place = point.file, point.number
+        texts = dict.fromkeys(text for one in (self.noted, *self.others) for text in self._texts(one).get(place, ()))
+        return [parts_of(text) for text in texts]
+
+    @staticmethod
+    def _texts(noted: NotedValues) -> dict[tuple[str, int], Sequence[str]]:
+        return {(place.file, place.number): texts for place, texts in noted.values.items()}
+
+
+@dataclass
+class StateAlterations:
+    """Alters states of a failing test on a machine.
+
+    A decision comes out the other way. Of assigned values those that a solver knows become symbols (Algorithm 5); if
+    that shows nothing, other values are tried: those that the statement had at other times, the other side of the
+    failing comparison, empty ones, None, and numbers that would make the sides of a later comparison equal.
+
+    Parameters
+    ----------
+    run : callable
+        Runs the test once; takes a job and gives the answer.
+    points : mapping of int to Point
+        Where each node is altered; nodes without one can't be.
+    decisions : set of int
+        The nodes that are decisions.
+    values : KnownValues
+        What can be put in the place of others.
+    workspace : str
+        The folder in which the test runs; an absolute path.
+    solver : Solver, optional
+        What solves constraints.
+    end : float
+        When to stop, as ``time.monotonic`` has it.
+
+    Attributes
+    ----------
+    count : int
+        How many altered runs there were.
+    """
+
+    run: Run
+    points: Mapping[int, Point]
+    decisions: frozenset[int]
+    values: KnownValues
+    workspace: str = ""
+    solver: Solver | None = None
+    end: float = float("inf")
+    count: int = field(default=0, init=False)
+    _unaltered: StatesRun | None = field(default=None, init=False)
+    _known: dict[tuple[Combination, object], bool] = field(default_factory=dict, init=False)
+
+    def polluted(self, nodes: Combination, wanted: Property) -> bool:
+        """Whether the failure can disappear if these nodes have other values.
+
+        Parameters
+        ----------
+        nodes : tuple of int
+            What is altered, all of it in one run.
+        wanted : Property
+            When the failure counts as gone, besides that the test passes.
+
+        Returns
+        -------
+        bool
+            False also where no other value is known.
+
+        Raises
+        ------
+        TimeIsUp
+            When `end` has come.
+        """
+        if any(node not in self.points for node in nodes):
+            return False
+        key = nodes, tuple(tuple(sorted(one.items())) for one in wanted.alternatives)
+        if key not in self._known:
+            self._known[key] = self._can_repair(nodes, wanted)
+        return self._known[key]
+
+    @property
+    def unaltered(self) -> StatesRun:
+        """The failing run with nothing altered."""
+        if self._unaltered is None:
+            self._unaltered = StatesRun.from_answer(self.run(States().to_json()))
+        return self._unaltered
+
+    def altered(self, states: States) -> StatesRun:
+        """Run the test once with altered states.
+
+        Parameters
+        ----------
+        states : States
+            What is altered.
+
+        Returns
+        -------
+        StatesRun
+            How it ended.
+
+        Raises
+        ------
+        TimeIsUp
+            When `end` has come.
+        """
+        check()
+        if time.monotonic() >= self.end:
+            raise TimeIsUp
+        self.count += 1
+        return StatesRun.from_answer(self.run(states.to_json()))
+
+    def place_of_failure(self, run: StatesRun) -> tuple[str, tuple[str, int] | None]:
+        """Say where a run failed.
+
+        Parameters
+        ----------
+        run : StatesRun
+            A failing run.
+
+        Returns
+        -------
+        tuple of str and (str, int) or None
+            The type of the exception, and the file and line of the innermost frame of the workspace.
+        """
+        inside = (frame for frame in reversed(run.frames) if frame[0].startswith(self.workspace))
+        return run.answer.exception, next(inside, None)
+
+    def _can_repair(self, nodes: Combination, wanted: Property) -> bool:
+        tested = _Tested(self, nodes, wanted)
+        assigned = [self.points[node] for node in nodes if node not in self.decisions]
+        if not assigned:
+            return tested.holds(self.altered(tested.states))
+        symbols = _symbols(assigned, self.values)
+        if self.solver is not None and symbols:
+            runs = _SymbolicRuns(tested, symbols)
+            if Exploration(runs, self.solver, self.unaltered.decisions).succeeds():
+                return True
+        return self._replaces(tested, assigned)
+
+    def _replaces(self, tested: _Tested, assigned: Sequence[Point]) -> bool:
+        """Whether a value from a pool repairs, or for a single number a root."""
+        each = [list(_alternates(point, self.values)) for point in assigned]
+        for together in islice(product(*each), None if len(each) == 1 else MAX_TOGETHER):
+            if tested.holds(self.altered(tested.states.with_values(together))):
+                return True
+        return len(assigned) == 1 and self._moves(tested, assigned[0])
+
+    def _moves(self, tested: _Tested, point: Point) -> bool:
+        """Move each number by one, and then to where the comparisons that moved become equal."""
+        for part, number in self.values.at(point).items():
+            more = one_more(number)
+            if more is None:
+                continue
+            moved = self.altered(tested.states.with_values([NewValue(point, part, more)], compare=True))
+            if tested.holds(moved):
+                return True
+            for alternate in roots(number, self.values.noted.distances, moved.distances):
+                if tested.holds(self.altered(tested.states.with_values([NewValue(point, part, alternate.value)]))):
+                    return True
+        return False
+
+
+class _Tested:
+    """A combination of nodes that is altered, and the property that is wanted then."""
+
+    def __init__(self, alterations: StateAlterations, nodes: Combination, wanted: Property):
+        self.alterations, self.wanted = alterations, wanted
+        points = alterations.points
+        self.watched = sorted({node for one in wanted.alternatives for node in one})
+        switched = tuple(points[node] for node in nodes if node in alterations.decisions)
+        self.states = States(switched, watched=tuple(points[node] for node in self.watched))
+
+    def holds(self, run: StatesRun) -> bool:
+        """Whether the failure is gone: the test passes, or the wanted decisions come out as they have to."""
+        if run.answer.outcome.repairs:
+            return True
+        outcomes = dict(zip(self.watched, run.outcomes, strict=False))
+        return any(all(outcomes.get(node) == int(way) for node, way in one.items()) for one in self.wanted.alternatives)
+
+    def path(self, run: StatesRun, *, ended: bool) -> ExploredPath:
+        """A run as the exploration sees it."""
+        if self.wanted is PASSES or not self.wanted.alternatives:
+            place = self.alterations.place_of_failure
+            reached = run.answer.outcome.repairs or place(run) == place(self.alterations.unaltered)
+            properties = [[run.last]] if reached and run.last >= 0 else []
+        else:
+            outcomes = dict(zip(self.watched, zip(run.outcomes, run.marks, strict=True), strict=False))
+            reached = any(outcome >= 0 for outcome, _ in outcomes.values())
+            properties = list(self._alternatives(outcomes))
+        return ExploredPath(run.constraints, self.holds(run), reached, properties, run.decisions, ended)
+
+    def _alternatives(self, outcomes: Mapping[int, tuple[int, int]]) -> Iterator[list[int]]:
+        """The constraints that would make an alternative hold if they came out the other way."""
+        for one in self.wanted.alternatives:
+            wrong = [outcomes.get(node, (-1, -1)) for node, way in one.items() if outcomes.get(node, (-1,))[0] != way]
+            marks = [mark for outcome, mark in wrong if outcome >= 0 and mark >= 0]
+            if marks and len(marks) == len(wrong):
+                yield sorted(set(marks))
+
+
+class _SymbolicRuns:
+    """Runs with symbols in the place of values; each has a name, and the value of the failing run."""
+
+    def __init__(self, tested: _Tested, symbols: Sequence[NewValue]):
+        self._tested, self._symbols = tested, symbols
+
+    def along(self, values: Values | None) -> ExploredPath:
+        """Run the test with symbols that have these values."""
+        run = self._run([symbol._replace(value=self._value(symbol, values)) for symbol in self._symbols])
+        return self._tested.path(run, ended=bool(run.answer.noted.get("frames") is not None))
+
+    def repairs(self, values: Values) -> bool:
+        """Run it with the values alone."""
+        return self._tested.holds(
+            self._run([symbol._replace(value=self._value(symbol, values), symbol="") for symbol in self._symbols])
+        )
+
+    def _run(self, values: Sequence[NewValue]) -> StatesRun:
+        return self._tested.alterations.altered(self._tested.states.with_values(values))
+
+    @staticmethod
+    def _value(symbol: NewValue, values: Values | None) -> object:
+        """What a symbol is in a run; one that no constraint is about keeps its value."""
+        found = None if values is None else values.get(symbol.symbol)
+        return found if found is not None and to_text(found) else symbol.value
+
+
+def _symbols(assigned: Sequence[Point], values: KnownValues) -> list[NewValue]:
+    """A symbol for each value, or for the numbers inside it; none if something can't be one."""
+    symbols: list[NewValue] = []
+    for number, point in enumerate(assigned):
+        inside = [
+            NewValue(point, part, value, f"s{number}.{index}")
+            for index, (part, value) in enumerate(values.at(point).items())
+            if any(type(value) is known for known in _NUMERIC)
+        ]
+        whole = [one for one in inside if not one.part]
+        if not inside:
+            return []
+        symbols += whole or inside
+    return symbols
+
+
+def _alternates(point: Point, values: KnownValues) -> Iterator[NewValue]:
+    """Other values for one, those first that the failing comparison suggests."""
+    found = [
+        (part, alternate)
+        for part, alternates in other_values(values.at(point), values.seen(point), values.failed)
+        for alternate in alternates
+    ]
+    found.sort(key=lambda one: _is_unlikely(one[1]))  # stable
+    for part, alternate in found:
+        yield NewValue(point, part, alternate.value)
+
+
+def _is_unlikely(alternate: Alternate) -> bool:
+    return alternate.role not in ("expected", "opposite")

@@ -1,0 +1,164 @@
+"""From the trace of a failing test to what the search needs: which nodes are right, inputs, or can't be altered."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.causes.states import Point
+from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.narrowing import FailingRun
+from suspectra.dependences.trace import DependenceTrace
+
+ALTERABLE = ("decision", "value")
+"""The kinds of sites that altered runs know by number."""
+
+MAX_CAPACITY = 9
+"""What it costs to cut a node that is not suspicious at all; the most suspicious ones cost 1."""
+
+At = Callable[[str, int], float]
+Read = Callable[[str], "bytes | None"]
+
+
+def points_of(trace: DependenceTrace) -> dict[int, Point]:
+    """Find out where each node is altered.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of the failing test.
+
+    Returns
+    -------
+    dict of int to Point
+        Nodes of the program alone, of sites that have a number.
+    """
+    known = np.array([site.kind in ALTERABLE and site.number >= 0 for site in trace.sites], bool)
+    nodes = np.flatnonzero(known[trace.graph.site] & ~trace.is_test) if len(known) else np.zeros(0, np.int64)
+    site, instance = trace.graph.site, trace.graph.instance
+    found = {}
+    for node in nodes.tolist():
+        place = trace.sites[site[node]]
+        found[node] = Point(place.file, place.number, int(instance[node]))
+    return found
+
+
+def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = None) -> FailingRun:
+    """Say what can be altered in a failing run.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of the failing test.
+    read : callable
+        Gives the source of a file, None if it can't be read.
+    left_out : ndarray of bool, shape (nodes,), optional
+        Nodes that must not be altered.
+
+    Returns
+    -------
+    FailingRun
+        Test code is right where it depends on nothing of the program; elsewhere it is passed through.
+    """
+    graph = trace.graph
+    can_alter = np.zeros(len(graph), bool)
+    can_alter[list(points_of(trace))] = True
+    if left_out is not None:
+        can_alter &= ~left_out
+    from_program = graph.forward(np.flatnonzero(~trace.is_test).tolist())
+    is_right = trace.is_test & ~from_program
+    is_input = _inputs(trace, is_right, read)
+    return FailingRun(
+        graph, trace.failure, trace.outcome >= 0, trace.outcome == 1, is_right, is_input, ~can_alter & ~is_right
+    )
+
+
+def _inputs(trace: DependenceTrace, is_right: Bools, read: Read) -> Bools:
+    """Nodes that hold what the test gave, unchanged: parameters, and what a call without arguments reads from it."""
+    graph = trace.graph
+    flow = graph.kind == DependenceKind.FLOW
+    source, target = graph.source[flow], graph.target[flow]
+    from_right = _all_sources(source, target, is_right)
+    kind_of = np.array([site.kind for site in trace.sites], object)[graph.site]
+    given = (kind_of == "parameter") & ~trace.is_test
+    natives = np.flatnonzero((kind_of == "native") & from_right & ~trace.is_test)
+    reading = np.zeros(len(graph), bool)
+    calls: dict[str, frozenset[tuple[int, int]]] = {}
+    for node in natives.tolist():
+        site = trace.sites[graph.site[node]]
+        if site.file not in calls:
+            calls[site.file] = _calls_without_arguments(read(site.file))
+        reading[node] = (site.line, site.column) in calls[site.file]
+    stored = (kind_of == "value") & _all_sources(source, target, reading) & ~trace.is_test
+    return np.asarray(given | reading | stored)
+
+
+def _all_sources(source: Ints, target: Ints, among: Bools) -> Bools:
+    """Nodes that depend on some nodes, and on no others."""
+    found = np.zeros(len(among), bool)
+    found[target] = True
+    found[target[~among[source]]] = False
+    return found
+
+
+def _calls_without_arguments(source: bytes | None) -> frozenset[tuple[int, int]]:
+    try:
+        tree = ast.parse(source or b"")
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    return frozenset(
+        (node.lineno, node.col_offset)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and not node.args and not node.keywords
+    )
+
+
+def capacities(trace: DependenceTrace, at: At) -> Ints:
+    """What it costs to have each node in a cut: less, the more suspicious its statement is.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of the failing test.
+    at : callable
+        How suspicious the statement in a file at a line is; only the relation to others has a meaning.
+
+    Returns
+    -------
+    ndarray of int64, shape (nodes,)
+        From 1 to `MAX_CAPACITY`.
+    """
+    suspicion = np.array([at(site.file, site.line) for site in trace.sites], np.float64)
+    most = float(suspicion[np.unique(trace.graph.site)].max(initial=0.0))
+    share = np.clip(suspicion / most, 0, 1) if most > 0 else np.zeros(len(suspicion))
+    return np.round(1 + (MAX_CAPACITY - 1) * (1 - share)).astype(np.int64)[trace.graph.site]
+
+
+def constants(trace: DependenceTrace, passes: Callable[[str, int], bool]) -> Bools:
+    """Find values that depend on nothing, in statements that passing tests execute too: they are probably right.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of the failing test.
+    passes : callable
+        Whether a passing test executes the statement in a file at a line.
+
+    Returns
+    -------
+    ndarray of bool, shape (nodes,)
+        Decisions are none.
+    """
+    graph = trace.graph
+    flow = graph.kind == DependenceKind.FLOW
+    alone = np.ones(len(graph), bool)
+    alone[graph.target[flow]] = False
+    nodes = np.flatnonzero(alone & (trace.outcome < 0) & ~trace.is_test)
+    found = np.zeros(len(graph), bool)
+    for node in nodes.tolist():
+        site = trace.sites[graph.site[node]]
+        found[node] = passes(site.file, site.line)
+    return found

@@ -1,0 +1,344 @@
+"""What a search for causes has found, as places of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.dependences.narrowing import Causes
+from suspectra.dependences.trace import DependenceTrace
+
+MAX_AROUND = 20
+"""Statements around the root causes that are listed."""
+
+_OUTCOMES = {0: "false", 1: "true"}
+
+
+class State(NamedTuple):
+    """A state of the failing run.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace.
+    line, end_line : int
+        From 1, both included.
+    instance : int
+        Which time the statement was executed, from 1.
+    value : str
+        The value that it had, in short; how it came out, of a decision.
+
+    Examples
+    --------
+    >>> print(State("cart.py", 8, 8, 2, "false"))
+    cart.py:8 (2nd time): false
+    """
+
+    file: str
+    line: int
+    end_line: int
+    instance: int
+    value: str
+
+    def __str__(self) -> str:
+        time = "" if self.instance == 1 else f" ({_nth(self.instance)} time)"
+        return f"{self.file}:{self.line}{time}" + (f": {self.value}" if self.value else "")
+
+
+class Member(NamedTuple):
+    """A state that was altered.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace.
+    line : int
+        From 1.
+    instance : int
+        Which time the statement was executed, from 1.
+    polluted : bool
+        Whether the failure can disappear if it is another, alone or with others.
+
+    Examples
+    --------
+    >>> Member("cart.py", 8, 1, True).polluted
+    True
+    """
+
+    file: str
+    line: int
+    instance: int
+    polluted: bool
+
+
+class Narrowing(NamedTuple):
+    """How far the search is: what a step has found.
+
+    Parameters
+    ----------
+    cut : tuple of Member
+        What was altered.
+    after : tuple of State
+        What is right; none at first, when that is what the test gives.
+    before : tuple of State
+        What is wrong; at first the failure.
+    nodes, left : int
+        How many nodes there were between these before the step, and how many are left.
+
+    Examples
+    --------
+    >>> line = State("cart.py", 40, 40, 1, "3")
+    >>> print(Narrowing((), (), (line,), 100, 40))
+    the fault lies before cart.py:40
+    """
+
+    cut: tuple[Member, ...]
+    after: tuple[State, ...]
+    before: tuple[State, ...]
+    nodes: int
+    left: int
+
+    @property
+    def share(self) -> float:
+        """Which part of the nodes the step has left out."""
+        return 1 - self.left / self.nodes if self.nodes else 0.0
+
+    def __str__(self) -> str:
+        before, after = _lines(self.before), _lines(self.after)
+        if not before:
+            return "the fault lies where inputs are used"
+        return f"the fault lies between {after} and {before}" if after else f"the fault lies before {before}"
+
+
+@dataclass(frozen=True)
+class CauseReport:
+    """The causes of the failure of one test.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    roots : tuple of State
+        The suspected causes.
+    transitive : tuple of State
+        How the fault got from there to the failure, the state next to the roots first.
+    around : tuple of State
+        The first states of statements near the roots, by the number of dependences between them.
+    chain : tuple of State
+        From the first root to the failure, one after the other.
+    steps : tuple of Narrowing
+        All steps.
+    alterations : int
+        How many altered runs there were.
+    complete : bool
+        Whether the search came to its end.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> CauseReport("test_a", (), (), (), (), (), 0, True, 0.1).roots
+    ()
+    """
+
+    test: str
+    roots: tuple[State, ...]
+    transitive: tuple[State, ...]
+    around: tuple[State, ...]
+    chain: tuple[State, ...]
+    steps: tuple[Narrowing, ...]
+    alterations: int
+    complete: bool
+    seconds: float
+
+    def after(self, seconds: float) -> CauseReport:
+        """The same with another time.
+
+        Parameters
+        ----------
+        seconds : float
+            How long everything took.
+
+        Returns
+        -------
+        CauseReport
+            A copy.
+
+        Examples
+        --------
+        >>> CauseReport("test_a", (), (), (), (), (), 0, True, 0.1).after(2.0).seconds
+        2.0
+        """
+        return replace(self, seconds=seconds)
+
+    def to_json(self) -> dict[str, object]:
+        """The report for other tools.
+
+        Returns
+        -------
+        dict
+            With ``roots``, ``transitive``, ``around``, ``cuts``, ``alterations``, ``complete`` and ``seconds``.
+        """
+        listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around}
+        return {
+            **{name: [state._asdict() for state in states] for name, states in listed.items()},
+            "cuts": [[member._asdict() for member in step.cut] for step in self.steps],
+            "alterations": self.alterations,
+            "complete": self.complete,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+class States:
+    """The nodes of a trace as states of the program.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of the failing test.
+    """
+
+    def __init__(self, trace: DependenceTrace):
+        self._trace = trace
+
+    def of(self, node: int) -> State:
+        """The state that a node is.
+
+        Parameters
+        ----------
+        node : int
+            Its number.
+
+        Returns
+        -------
+        State
+            With its value, as far as that is known.
+        """
+        trace = self._trace
+        site = trace.sites[trace.graph.site[node]]
+        value = _OUTCOMES.get(int(trace.outcome[node])) or trace.value[node]
+        return State(site.file, site.line, site.end_line, int(trace.graph.instance[node]), value)
+
+    def all(self, nodes: Iterable[int]) -> tuple[State, ...]:
+        """The states that some nodes are.
+
+        Parameters
+        ----------
+        nodes : iterable of int
+            Their numbers.
+
+        Returns
+        -------
+        tuple of State
+            In the same order, each once.
+        """
+        return tuple(dict.fromkeys(map(self.of, nodes)))
+
+    def members(self, cut: Iterable[int], polluted: Iterable[int]) -> tuple[Member, ...]:
+        """The states that were altered in a step.
+
+        Parameters
+        ----------
+        cut : iterable of int
+            The nodes.
+        polluted : iterable of int
+            Those with which the failure can disappear.
+
+        Returns
+        -------
+        tuple of Member
+            In the order of the cut.
+        """
+        wrong = set(polluted)
+        states = ((node, self.of(node)) for node in cut)
+        return tuple(Member(one.file, one.line, one.instance, node in wrong) for node, one in states)
+
+    def around(self, roots: Sequence[int]) -> tuple[State, ...]:
+        """The statements near the roots, by the number of dependences between.
+
+        Parameters
+        ----------
+        roots : sequence of int
+            The suspected causes.
+
+        Returns
+        -------
+        tuple of State
+            The nearest state of each statement of the program; those of the roots themselves are left out.
+        """
+        if not roots:
+            return ()
+        trace = self._trace
+        hops = trace.graph.hops(roots)
+        near = np.flatnonzero((hops > 0) & ~trace.is_test)
+        near = near[np.lexsort((near, hops[near]))]
+        known = {self.of(root)[:2] for root in roots}
+        found: list[State] = []
+        for node in near.tolist():
+            state = self.of(node)
+            if state[:2] not in known:
+                known.add(state[:2])
+                found.append(state)
+                if len(found) == MAX_AROUND:
+                    break
+        return tuple(found)
+
+    def chain(self, causes: Causes) -> tuple[State, ...]:
+        """How the first root leads to the failure, through transitive causes where one is on the way.
+
+        Parameters
+        ----------
+        causes : Causes
+            What was found.
+
+        Returns
+        -------
+        tuple of State
+            From the root to the failure, one state for each line in a row.
+        """
+        if not causes.roots:
+            return ()
+        trace = self._trace
+        at, nodes = causes.roots[0], [causes.roots[0]]
+        for stop in (*causes.transitive, trace.failure):
+            distance = trace.graph.distance([stop])
+            if stop == at or distance[at] < 0:
+                continue  # another way leads there
+            nodes += self._leg(at, distance)
+            at = stop
+        states: list[State] = []
+        for state in map(self.of, nodes):
+            if states and states[-1][:2] == state[:2]:
+                states[-1] = state  # the last state of a line is what goes on
+            else:
+                states.append(state)
+        return tuple(states)
+
+    def _leg(self, at: int, distance: Ints) -> list[int]:
+        """The nodes of a shortest chain of dependences, without the first one."""
+        graph = self._trace.graph
+        found: list[int] = []
+        while distance[at] > 0:
+            users = graph.users_of(at)
+            nearer = users[distance[users] == distance[at] - 1]
+            at = int(nearer[0])
+            found.append(at)
+        return found
+
+
+def _lines(states: Sequence[State]) -> str:
+    by_file: dict[str, list[int]] = {}
+    for state in states:
+        lines = by_file.setdefault(state.file, [])
+        if state.line not in lines:
+            lines.append(state.line)
+    return " and ".join(f"{file}:{', '.join(map(str, sorted(lines)[:5]))}" for file, lines in by_file.items())
+
+
+def _nth(number: int) -> str:
+    last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{last}"

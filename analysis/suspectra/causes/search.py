@@ -1,0 +1,130 @@
+"""The search for the causes of one failure, over a trace and altered runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import replace
+
+import numpy as np
+
+from suspectra.arrays import Bools
+from suspectra.causes.alterations import StateAlterations, TimeIsUp
+from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
+from suspectra.causes.report import CauseReport, Narrowing, States
+from suspectra.causes.techniques import DEFAULT, TECHNIQUES
+from suspectra.dependences.narrowing import FailingRun, NarrowingSearch
+from suspectra.dependences.trace import DependenceTrace
+from suspectra.errors import EvidenceError, Problem
+
+
+class CauseSearch:
+    """Searches for the causes of one failure.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of the failing test.
+    alterations : StateAlterations
+        Runs it with other states.
+    technique : str
+        A name of `suspectra.causes.techniques.TECHNIQUES`.
+    read : callable
+        Gives the source of a file, None if it can't be read.
+    at : callable
+        How suspicious the statement in a file at a line is; for weighted techniques.
+    passes : callable
+        Whether a passing test executes the statement in a file at a line; for weighted techniques.
+    harmful : callable
+        Whether no other values may be put into the states of a file.
+
+    Raises
+    ------
+    EvidenceError
+        When there is nothing that could be altered.
+    """
+
+    def __init__(
+        self,
+        trace: DependenceTrace,
+        alterations: StateAlterations,
+        technique: str = DEFAULT,
+        *,
+        read: Read = lambda file: None,
+        at: At = lambda file, line: 1.0,
+        passes: Callable[[str, int], bool] = lambda file, line: False,
+        harmful: Callable[[str], bool] = lambda file: False,
+    ):
+        self._began = time.monotonic()
+        self._trace, self._alterations = trace, alterations
+        self._states = States(trace)
+        self._steps: list[Narrowing] = []
+        self._complete = False
+        chosen = TECHNIQUES[technique]
+        left_out = _harmful(trace, harmful)
+        if chosen.weighted:
+            left_out |= constants(trace, passes)
+        run = failing_run(trace, read, left_out=left_out)
+        _require_something_to_alter(trace, run)
+        if chosen.weighted:
+            run = replace(run, capacity=capacities(trace, at))
+        self._search: NarrowingSearch = chosen.load()(run, alterations)
+
+    def steps(self) -> Generator[Narrowing]:
+        """Search until the causes can't be narrowed down any further, or the time is up.
+
+        Yields
+        ------
+        Narrowing
+            As each is known; `report` is then up to date. Close the generator to stop early.
+        """
+        search, states = self._search, self._states
+        try:
+            for step in search.steps():
+                after, before = search.between
+                left = search.left() if before else 0
+                made = Narrowing(
+                    states.members(step.cut, step.entities), states.all(after), states.all(before), step.nodes, left
+                )
+                self._steps.append(made)
+                yield made
+            self._complete = True
+        except TimeIsUp:
+            pass
+
+    @property
+    def report(self) -> CauseReport:
+        """What is known so far."""
+        causes, states = self._search.causes, self._states
+        return CauseReport(
+            self._trace.test,
+            states.all(causes.roots),
+            states.all(causes.transitive),
+            states.around(causes.roots),
+            states.chain(causes),
+            tuple(self._steps),
+            self._alterations.count,
+            self._complete,
+            time.monotonic() - self._began,
+        )
+
+
+def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
+    """Assigned values of files in which wrong ones may do harm; decisions have no other values than their own."""
+    files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
+    of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
+    return of_site[trace.graph.site]
+
+
+def _require_something_to_alter(trace: DependenceTrace, run: FailingRun) -> None:
+    if run.failure < 0:
+        cause, cure = f"{trace.test} passes when it runs alone", "record the tests again, or choose another test"
+    elif not (run.graph.backward([run.failure]) & ~trace.is_test).any():
+        cause = f"the failure of {trace.test} depends on nothing that the program does"
+        cure = "look at the test itself, at its fixtures, and at what runs in other processes"
+    elif not (run.graph.backward([run.failure]) & ~run.is_fixed & ~run.is_right).any():
+        cause = f"the failure of {trace.test} depends on no decision and no assigned value that can be altered"
+        cure = "allow more with --all-modules, best with --copy, or look at `suspectra rank`"
+    else:
+        return
+    raise EvidenceError(Problem("", "", cause, cure))

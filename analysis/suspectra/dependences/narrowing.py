@@ -1,0 +1,305 @@
+"""Narrowing the causes of a failure: states of its dependence graph are altered, and what that shows (paper 002)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.dependences.graph import DependenceGraph
+
+Combination = tuple[int, ...]
+"""Nodes that are altered together."""
+
+MAX_COMBINATION = 3
+"""Nodes that are altered together at most: with more, one of them is rarely the reason."""
+
+MAX_COMBINED = 8
+"""Of a set with more nodes, each is altered alone only: there would be too many combinations."""
+
+
+class Property(NamedTuple):
+    """What makes a run count as repaired, short of the end of the test.
+
+    Parameters
+    ----------
+    alternatives : tuple of mapping of int to bool
+        Decisions, and how they must come out; one of the mappings has to hold as a whole. Without any, the test has to
+        pass.
+
+    Examples
+    --------
+    >>> Property(()).alternatives
+    ()
+    """
+
+    alternatives: tuple[Mapping[int, bool], ...]
+
+
+PASSES = Property(())
+"""The test passes."""
+
+
+class Alterations(Protocol):
+    """Runs the failing test with altered states."""
+
+    def polluted(self, nodes: Combination, wanted: Property) -> bool:
+        """Whether the failure can disappear if these nodes have other values.
+
+        Parameters
+        ----------
+        nodes : tuple of int
+            A decision comes out the other way; any other node gets other values, one after the other.
+        wanted : Property
+            When the failure counts as gone.
+
+        Returns
+        -------
+        bool
+            False also where no other value is known.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class FailingRun:
+    """The dependences of a failing run, and what can be altered in it.
+
+    Parameters
+    ----------
+    graph : DependenceGraph
+        Up to the failure.
+    failure : int
+        The node at which the run fails.
+    is_decision : ndarray of bool, shape (nodes,)
+        Whether a node is a decision.
+    outcome : ndarray of bool, shape (nodes,)
+        How each decision came out.
+    is_right : ndarray of bool, shape (nodes,)
+        Whether a node counts as right, since it belongs to the test.
+    is_input : ndarray of bool, shape (nodes,)
+        Whether a node of the program holds an input as the test gave it. It counts as right, too: where another value
+        would help, its first use is suspected.
+    is_fixed : ndarray of bool, shape (nodes,)
+        Whether there is nothing in a node that could be altered.
+    capacity : ndarray of int, shape (nodes,), optional
+        What it costs to have each node in a cut, from 1 to 999: less for suspicious ones. All are equal unless given.
+
+    Examples
+    --------
+    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
+    >>> no = np.zeros(3, bool)
+    >>> run = FailingRun(graph, 2, no, no, np.array([True, False, False]), no, no)
+    >>> run.begins_at_right(np.array([False, True, True])).tolist()
+    [False, True, False]
+    """
+
+    graph: DependenceGraph
+    failure: int
+    is_decision: Bools
+    outcome: Bools
+    is_right: Bools
+    is_input: Bools
+    is_fixed: Bools
+    capacity: Ints | None = None
+
+    def begins_at_right(self, domain: Bools) -> Bools:
+        """Find where dependences enter a domain.
+
+        Parameters
+        ----------
+        domain : ndarray of bool, shape (nodes,)
+            The nodes of the domain.
+
+        Returns
+        -------
+        ndarray of bool, shape (nodes,)
+            Nodes of the domain that depend on nothing, or on something outside.
+        """
+        graph = self.graph
+        from_outside = np.zeros(len(graph), bool)
+        from_outside[graph.target[~domain[graph.source]]] = True
+        depends_on_nothing = np.diff(graph.start) == 0
+        return np.asarray(domain & (from_outside | depends_on_nothing) & ~self.is_right)
+
+
+class Step(NamedTuple):
+    """One step of the search.
+
+    Parameters
+    ----------
+    cut : tuple of int
+        The nodes that were altered: in the search of the paper the minimum debugging frontier set.
+    polluted : tuple of tuple of int
+        Its members, and combinations of them, whose alteration can make the failure disappear.
+    nodes : int
+        How many nodes were left before the step.
+
+    Examples
+    --------
+    >>> Step((4, 7), ((4,),), 9).entities
+    (4,)
+    """
+
+    cut: Combination
+    polluted: tuple[Combination, ...]
+    nodes: int
+
+    @property
+    def entities(self) -> Combination:
+        """The nodes of all polluted combinations, ascending."""
+        return tuple(sorted({node for combination in self.polluted for node in combination}))
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What the search has found.
+
+    Parameters
+    ----------
+    roots : tuple of int
+        The polluted nodes of the last step that has any, and first uses of inputs: the suspected causes.
+    transitive : tuple of int
+        The polluted nodes of earlier steps, the latest step first: how the fault got to the failure.
+    steps : tuple of Step
+        All steps.
+
+    Examples
+    --------
+    >>> Causes((), (), ()).roots
+    ()
+    """
+
+    roots: tuple[int, ...]
+    transitive: tuple[int, ...]
+    steps: tuple[Step, ...]
+
+
+class NarrowingSearch(ABC):
+    """Narrows the domain in which the causes are, by altering some of its nodes in each step (Algorithm 4).
+
+    Parameters
+    ----------
+    run : FailingRun
+        What failed.
+    alterations : Alterations
+        Says what is polluted.
+    """
+
+    combines = False
+    """Whether combinations of nodes are altered, too."""
+
+    def __init__(self, run: FailingRun, alterations: Alterations):
+        self._run, self._alterations = run, alterations
+        self._begins: tuple[int, ...] = ()
+        self._ends: tuple[int, ...] = (run.failure,)
+        self._outside = run.is_right.copy()
+        self._wanted = PASSES
+        self._roots: tuple[int, ...] = ()
+        self._first_uses: list[int] = []
+        self._transitive: list[int] = []
+        self._steps: list[Step] = []
+        self._found: list[Combination] = []
+
+    @property
+    def causes(self) -> Causes:
+        """What is known so far, also where the search was stopped in the middle of a step."""
+        found = sorted({node for combination in self._found for node in combination})
+        known = [*self._roots, *self._first_uses]
+        roots = found or sorted(set(known))
+        later = known if found else []
+        transitive = tuple(node for node in (*later, *reversed(self._transitive)) if node not in roots)
+        return Causes(tuple(roots), transitive, tuple(self._steps))
+
+    @property
+    def between(self) -> tuple[Combination, Combination]:
+        """The nodes between which the causes are: those that are right, none for the inputs, and the wrong ones."""
+        return self._begins, self._ends
+
+    def steps(self) -> Generator[Step]:
+        """Search until the domain can't be narrowed any further.
+
+        Yields
+        ------
+        Step
+            As each is done; `causes` is then up to date. Close the generator to stop early.
+        """
+        while len(chosen := self._choose(domain := self._domain())):
+            self._found = []
+            for combination in self._polluted(chosen):
+                self._found.append(combination)
+            step = Step(tuple(chosen.tolist()), tuple(self._found), int(domain.sum()))
+            self._found = []
+            self._steps.append(step)
+            self._narrow(step)
+            yield step
+            if step.polluted and not self._ends:
+                return
+
+    def left(self) -> int:
+        """Count the nodes in which the causes may still be.
+
+        Returns
+        -------
+        int
+            Of all steps, the present domain.
+        """
+        return int(self._domain().sum())
+
+    @abstractmethod
+    def _choose(self, domain: Bools) -> Ints:
+        """The nodes to alter next; none at the end."""
+
+    def _domain(self) -> Bools:
+        """What is between the begins and the ends, with both."""
+        graph = self._run.graph
+        domain = graph.backward(self._ends) & ~self._outside
+        if self._begins:
+            domain &= graph.forward(self._begins)
+        return np.asarray(domain)
+
+    def _polluted(self, chosen: Ints) -> Generator[Combination]:
+        """The polluted combinations: single nodes first, and none that holds a polluted one."""
+        nodes = [node for node in chosen.tolist() if not self._run.is_fixed[node]]
+        most = MAX_COMBINATION if self.combines and len(nodes) <= MAX_COMBINED else 1
+        found: list[Combination] = []
+        for size in range(1, min(len(nodes), most) + 1):
+            if {node for one in found for node in one} == set(nodes):
+                break
+            for combination in combinations(nodes, size):
+                known = any(set(one) <= set(combination) for one in found)
+                if not known and self._alterations.polluted(combination, self._wanted):
+                    found.append(combination)
+                    yield combination
+
+    def _narrow(self, step: Step) -> None:
+        """Keep the part of the domain in which the causes are (Claims 3.2 and 3.3)."""
+        if not step.polluted:
+            self._begins = step.cut
+            return
+        run = self._run
+        self._transitive += [node for node in self._roots if node not in self._transitive]
+        self._first_uses += [self._first_use(node) for node in step.entities if run.is_input[node]]
+        self._roots = tuple(node for node in step.entities if not run.is_input[node])
+        self._outside |= run.is_input
+        self._wanted = self._property(step.polluted) or self._wanted
+        self._ends = self._roots
+
+    def _first_use(self, node: int) -> int:
+        """The first node of the present domain that reads an input."""
+        graph = self._run.graph
+        users = graph.target[graph.source == node]
+        inside = users[graph.backward(self._ends)[users] & ~self._run.is_right[users]]
+        return int(inside.min()) if len(inside) else node
+
+    def _property(self, polluted: Sequence[Combination]) -> Property | None:
+        """The decisions that have to come out the other way, if all polluted nodes that are left are decisions."""
+        run, left = self._run, set(self._roots)
+        usable = [one for one in polluted if set(one) <= left]
+        if not usable or not all(run.is_decision[node] for one in usable for node in one):
+            return None
+        return Property(tuple({node: not run.outcome[node] for node in one} for one in usable))

@@ -1,0 +1,95 @@
+"""The causes of a failure: lines while the search lasts, and the whole as text or as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from suspectra.causes.report import CauseReport, Narrowing, State
+from suspectra.evidence.sources import Sources
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.quantity import many
+
+_MAX_CHAIN = 24
+"""States of a chain that are written; of a longer one those next to the root and the failure."""
+
+_MAX_NEAR = 8
+_PLACE_SHARE = 0.5  # of the columns
+
+
+def write_narrowing(step: Narrowing, out: TextIO) -> None:
+    """Write where the fault lies after a step.
+
+    Parameters
+    ----------
+    step : Narrowing
+        What is known now.
+    out : TextIO
+        Written to at once.
+    """
+    wrong = sum(member.polluted for member in step.cut)
+    altered = many(len(step.cut), "state")
+    found = f"altered {altered}, {wrong} of them can make the test pass" if wrong else f"altered {altered} in vain"
+    out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {step.left} of {step.nodes} nodes left)\n")
+    out.flush()
+
+
+def write_json(report: CauseReport, out: TextIO) -> None:
+    """Write the report as one JSON object.
+
+    Parameters
+    ----------
+    report : CauseReport
+        What was found.
+    out : TextIO
+        Written to.
+    """
+    out.write(json.dumps(report.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
+    """Write the root causes, the chain from there to the failure, and what is near the roots.
+
+    Parameters
+    ----------
+    report : CauseReport
+        What was found.
+    out : TextIO
+        Written to.
+    sources : Sources
+        The sources of the lines.
+    """
+    style = Style(out)
+    if report.roots:
+        out.write("\n" + style(f"Suspected causes of {safe(report.test)}", "bold") + "\n")
+        _write_states(report.roots, out, sources)
+        if len(report.chain) > 1:
+            out.write("\n" + style("How the first one leads to the failure", "bold") + "\n")
+            left_out = len(report.chain) - _MAX_CHAIN
+            half = _MAX_CHAIN // 2
+            begin = report.chain if left_out <= 0 else report.chain[:half]
+            _write_states(begin, out, sources)
+            if left_out > 0:
+                out.write(f"  … {left_out} more\n")
+                _write_states(report.chain[-half:], out, sources)
+        others = [state for state in report.transitive if state not in report.chain]
+        if others:
+            out.write("\n" + style("Also wrong on other ways", "bold") + "\n")
+            _write_states(others, out, sources)
+        if report.around:
+            out.write("\n" + style("Statements nearest to the suspected causes", "bold") + "\n")
+            _write_states(report.around[:_MAX_NEAR], out, sources)
+    else:
+        out.write(f"\nNo state was found with which {safe(report.test)} would pass.\n")
+    end = "the search came to its end" if report.complete else "the search was stopped before its end"
+    out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
+
+
+def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources: Sources) -> None:
+    columns = terminal_width(out)
+    places = [safe(f"{state.file}:{state.line}") for state in states]
+    most = min(max(map(width, places)), int(columns * _PLACE_SHARE))
+    for place, state in zip(places, states, strict=True):
+        text = safe(sources.line(state.file, state.line).strip())
+        value = safe(f"  → {state.value}") if state.value else ""
+        out.write(fit(f"  {pad(fit(place, most, keep_end=True), most)}  {text}{value}", columns) + "\n")

@@ -1,0 +1,128 @@
+"""The kind of runs in which several states of the program are altered at once: decisions, and assigned values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.run_kind import RunKind
+from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
+from suspectra_recorder.experiments.symbols import SymbolicPath
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+_MAX_FRAMES = 20
+
+
+class AlteringStates(RunKind):
+    """Decisions are switched, values replaced, some of them by symbols, and the outcome of other decisions watched.
+
+    A job has ``"switched"`` and ``"watched"``, lists of path, number and instance of a decision; ``"replaced"``, a list
+    of mappings with the fields of `Replacement`; and ``"compare"``, which asks for the distances of comparisons.
+
+    Parameters
+    ----------
+    values : AssignedValues
+        Those of this process.
+    board : Switchboard
+        Its decisions.
+    """
+
+    def __init__(self, values: AssignedValues, board: Switchboard):
+        self._values, self._board = values, board
+        self._path, self._failure = SymbolicPath(), FailurePlace()
+        self.plugin = self._failure
+        self._replaced: Callable[[], Findings] = Findings
+        self._switched: Callable[[], Switched] | None = None
+
+    def apply(self, job: Job) -> None:
+        """Alter all from now on."""
+        path = self._path = SymbolicPath()
+        self._failure.start(path)
+        wanted = [Replacement(**one) for one in job["replaced"]]
+        self._replaced = self._values.replace(wanted, compare=job["compare"], symbols=path)
+        switched, watched = ([Point(*point) for point in job[name]] for name in ("switched", "watched"))
+        self._switched = self._board.switch(switched, watched, lambda: path.last)
+
+    def take_back(self) -> Findings:
+        """How often something was altered, the outcomes of watched decisions, and the constraints of the path.
+
+        ``"marks"`` has, for each watched decision, the index of the constraint that was met last before it was made;
+        ``"last"`` is that of the failure. ``"frames"`` says where the test failed.
+        """
+        self._path.closed = True
+        answer = self._replaced()
+        self._values.leave()
+        assert self._switched is not None
+        board = self._switched()
+        return {
+            **answer,
+            "reached": answer.get("reached", 0) + board.times,
+            "outcomes": board.outcomes,
+            "marks": board.marks,
+            "decided": board.decisions,
+            "constraints": self._path.constraints,
+            "last": self._failure.last,
+            "frames": self._failure.frames,
+        }
+
+
+class FailurePlace:
+    """A plugin that knows where a test failed, and which constraint was met last then.
+
+    Attributes
+    ----------
+    last : int
+        The index of the constraint; -1 for none.
+    frames : list of tuple
+        File and line of the calls that led to the failure, the outermost first.
+    """
+
+    def __init__(self) -> None:
+        self.start(SymbolicPath())
+
+    def start(self, path: SymbolicPath) -> None:
+        """Expect the failure of a run.
+
+        Parameters
+        ----------
+        path : SymbolicPath
+            Of that run.
+        """
+        self._path = path
+        self.last = -1
+        self.frames: list[tuple[str, int]] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_assertrepr_compare(self) -> None:
+        """The comparison of an assert failed; to explain it, pytest may compare more."""
+        if not self._path.closed:
+            self.last, self._path.closed = self._path.last, True
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
+        """The test failed.
+
+        Parameters
+        ----------
+        call : pytest.CallInfo
+            A phase of the test.
+
+        Yields
+        ------
+        None
+            Once.
+        """
+        trace = call.excinfo.tb if call.excinfo is not None else None
+        if trace is not None and not self.frames:
+            if not self._path.closed:
+                self.last, self._path.closed = self._path.last, True
+            while trace is not None:
+                self.frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+                trace = trace.tb_next
+            del self.frames[:-_MAX_FRAMES]
+        yield

@@ -1,0 +1,363 @@
+"""The search for the causes of a failure: altered states, cuts, and what is reported."""
+
+import json
+import sys
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+
+from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
+from suspectra.causes.report import CauseReport, Narrowing, State
+from suspectra.causes.search import CauseSearch
+from suspectra.causes.solver import SmtSolver
+from suspectra.causes.states import NewValue, Point, States
+from suspectra.causes.techniques import TECHNIQUES
+from suspectra.dependences.graph import DependenceGraph, DependenceKind
+from suspectra.dependences.narrowing import PASSES, Property
+from suspectra.dependences.trace import DependenceTrace, Site
+from suspectra.errors import EvidenceError
+from suspectra.evidence.sources import Sources
+from suspectra.experiment import Outcome
+from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.replacing import NotedValues
+from suspectra.output.causes import write_json, write_text
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
+FLOW, CONTROL, SUMMARY = DependenceKind
+
+# runs of real tests with altered states
+
+PROGRAMS = {
+    "mid.py": """\
+def main(read):
+    x = read()
+    y = read()
+    z = read()
+    m = y  # statement 2: it should be z
+    if y < z:  # statement 3
+        if x < y:  # statement 4
+            m = y  # statement 5
+        elif x > z:  # statement 6: it should be x < z
+            m = x  # statement 7
+    else:
+        if x > y:
+            m = y
+        elif x > z:
+            m = x
+    return m
+""",
+    "shop.py": """\
+from dataclasses import dataclass
+
+
+@dataclass
+class Money:
+    cents: int
+
+
+def door(key, code):
+    locked = False
+    if key != 7:
+        locked = True
+    if code != 9:
+        locked = True
+    return "closed" if locked else "open"
+
+
+def price(kind):
+    rate = Money(3)
+    sort = kind
+    if sort == "child":
+        rate = Money(2)
+    if rate.cents * 7 > 1000:
+        return rate.cents
+    return 0
+
+
+def total(numbers):
+    found = 0
+    for number in numbers:
+        found += number
+    return found
+""",
+    "test_shop.py": """\
+from mid import main
+from shop import door, price, total
+
+
+def test_mid():
+    read = iter([2, 1, 3]).__next__
+    m = main(read)
+    assert m == 2
+
+
+def test_door():
+    assert door(1, 2) == "open"
+
+
+def test_price():
+    assert price("adult") == 150
+
+
+def test_total():
+    assert total([1, 2]) == 4
+""",
+}
+
+
+class Subject:
+    """The tests of a folder, on one machine."""
+
+    def __init__(self, folder):
+        for name, text in PROGRAMS.items():
+            (folder / name).write_text(text)
+        self.folder = folder
+        names = [f"test_shop.py::test_{name}" for name in ("mid", "door", "price", "total")]
+        self.machine = Machine(PYTEST, folder, "test_shop.py", names, ("states", "values"))
+        self._known = {}
+
+    def alterations(self, name, points, decisions, solver=None, **more):
+        if name not in self._known:
+            test = RepeatedTest(f"test_shop.py::test_{name}", self.machine)
+            (answer,) = self.machine.ask(test.test, [{"kind": "values"}], steps=10**6, seconds=20)
+            self._known[name] = test, KnownValues(NotedValues.from_answer(answer))
+        test, values = self._known[name]
+        return StateAlterations(test.alone, points, frozenset(decisions), values, str(self.folder), solver, **more)
+
+    def place(self, name, file, line, kind):
+        """The number of the decision or the assigned value in a line."""
+        self.alterations(name, {}, ())
+        test, values = self._known[name]
+        places = test.trace.places if kind == "decision" else values.noted.values
+        return next(one.number for one in places if (one.file, one.line) == (file, line))
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory):
+    found = Subject(tmp_path_factory.mktemp("subject"))
+    yield found
+    found.machine.close()
+
+
+# the example of the paper: what the test gives, what the program reads, v1 to v5, v7, v9 and v11
+
+GIVEN, READ, STORED, ASSIGNED, FIRST, SECOND, THIRD, RETURNED, ASSERTED = 0, 1, 4, 7, 8, 9, 10, 11, 12
+X, Y, Z = range(STORED, STORED + 3)
+
+
+def trace_of_mid():
+    """The dependences of the failing run, with all live branches as sources of control dependences."""
+    nodes = [
+        *[(GIVEN, Site("test_shop.py", 6, 6, 4, "value", -1), "", -1)],
+        *[(READ + n, Site("mid.py", 2 + n, 2 + n, 8, "native", -1), value, -1) for n, value in enumerate("213")],
+        *[(STORED + n, Site("mid.py", 2 + n, 2 + n, 4, "value", n), value, -1) for n, value in enumerate("213")],
+        (ASSIGNED, Site("mid.py", 5, 5, 4, "value", 3), "1", -1),
+        (FIRST, Site("mid.py", 6, 6, 7, "decision", 0), "", 1),
+        (SECOND, Site("mid.py", 7, 7, 11, "decision", 1), "", 0),
+        (THIRD, Site("mid.py", 9, 9, 13, "decision", 2), "", 0),
+        (RETURNED, Site("mid.py", 16, 16, 4, "statement", -1), "1", -1),
+        (ASSERTED, Site("test_shop.py", 8, 8, 4, "assert", -1), "", -1),
+    ]
+    edges = [
+        *[(GIVEN, READ + n, FLOW) for n in range(3)],
+        *[(READ + n, STORED + n, FLOW) for n in range(3)],
+        (Y, ASSIGNED, FLOW),
+        *[(Y, FIRST, FLOW), (Z, FIRST, FLOW), (X, SECOND, FLOW), (Y, SECOND, FLOW), (X, THIRD, FLOW), (Z, THIRD, FLOW)],
+        *[(FIRST, SECOND, CONTROL), (FIRST, THIRD, CONTROL), (SECOND, THIRD, CONTROL)],
+        *[(ASSIGNED, RETURNED, FLOW), (THIRD, RETURNED, SUMMARY), (RETURNED, ASSERTED, FLOW)],
+    ]
+    count = len(nodes)
+    return DependenceTrace(
+        "test_shop.py::test_mid",
+        tuple(site for _, site, _, _ in nodes),
+        DependenceGraph.from_edges(count, edges),
+        np.zeros(count, np.int32),
+        np.array([outcome for *_, outcome in nodes], np.int8),
+        [value for _, _, value, _ in nodes],
+        ASSERTED,
+        np.isin(np.arange(count), (GIVEN, ASSERTED)),
+        (),
+    )
+
+
+def points_of_mid():
+    return {
+        **{STORED + n: Point("mid.py", n, 1) for n in range(3)},
+        ASSIGNED: Point("mid.py", 3, 1),
+        **{FIRST + n: Point("mid.py", n, 1) for n in range(3)},
+    }
+
+
+def searched(alterations, technique="mdfs", **more):
+    search = CauseSearch(trace_of_mid(), alterations, technique, read=lambda file: PROGRAMS[file].encode(), **more)
+    return search, list(search.steps())
+
+
+@pytest.mark.parametrize("solver", [SmtSolver(), None], ids=["solver", "pools"])
+def test_real_runs_give_the_cuts_and_causes_of_the_paper(subject, solver):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD), solver)
+    search, steps = searched(alterations)
+    assert [[(one.line, one.polluted) for one in step.cut] for step in steps] == [
+        [(3, True), (9, True)],  # v2 and v9
+        [(6, False), (7, False)],  # v5 and v7
+    ]
+    report = search.report
+    assert [state.line for state in report.roots] == [5, 9]  # statements 2 and 6
+    assert report.complete
+    assert report.alterations <= 6
+
+
+def test_each_alteration_of_the_example_is_made_once(subject):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD), SmtSolver())
+    made = []
+    run = alterations.run
+    alterations.run = lambda job: made.append(job) or run(job)
+    searched(alterations)
+    altered = [job for job in made if job["switched"] or job["replaced"]]
+    values = [[(one["number"], one["text"], one["symbol"] != "") for one in job["replaced"]] for job in altered]
+    assert values == [[(1, "i1", True)], [(1, "i2", False)], [], [], [], []]
+    assert [[number for _, number, _ in job["switched"]] for job in altered] == [[], [], [2], [0], [1], [0, 1]]
+    assert [job["watched"] for job in altered[3:]] == [[("mid.py", 2, 1)]] * 3  # the new property
+
+
+def test_a_run_is_altered_in_several_places_and_decisions_are_watched(subject):
+    points = {
+        n: Point("shop.py", subject.place("door", "shop.py", line, "decision"), 1) for n, line in ((0, 11), (1, 13))
+    }
+    alterations = subject.alterations("door", points, (0, 1))
+    assert not alterations.polluted((0,), PASSES)
+    assert not alterations.polluted((1,), PASSES)
+    assert alterations.polluted((0, 1), PASSES)
+    assert alterations.polluted((0,), Property(({0: False},)))
+    assert not alterations.polluted((0,), Property(({0: False, 1: False},)))
+    count = alterations.count
+    alterations.polluted((0, 1), PASSES)
+    assert alterations.count == count  # what is known is not run again
+
+
+def test_symbols_find_what_no_pool_has(subject):
+    """A number inside an object has to pass a decision; a text has to be one that is only compared with."""
+    rate = {0: Point("shop.py", subject.place("price", "shop.py", 19, "value"), 1)}
+    assert subject.alterations("price", rate, (), SmtSolver()).polluted((0,), PASSES)
+    text = {
+        0: Point("shop.py", subject.place("price", "shop.py", 20, "value"), 1),
+        1: Point("shop.py", subject.place("price", "shop.py", 21, "decision"), 1),
+    }
+    wanted = Property(({1: True},))
+    assert subject.alterations("price", text, (1,), SmtSolver()).polluted((0,), wanted)
+    assert not subject.alterations("price", text, (1,)).polluted((0,), wanted)
+
+
+def test_numbers_are_moved_to_where_comparisons_become_equal(subject):
+    points = {0: Point("shop.py", subject.place("total", "shop.py", 31, "value"), 1)}
+    assert subject.alterations("total", points, ()).polluted((0,), PASSES)
+
+
+def test_a_search_ends_when_the_time_is_up_and_keeps_what_is_known(subject):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD), end=0.0)
+    with pytest.raises(TimeIsUp):
+        alterations.polluted((FIRST,), PASSES)
+    search, steps = searched(alterations)
+    assert steps == []
+    assert search.report.roots == ()
+    assert not search.report.complete
+
+    late = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    run = late.run
+
+    def stopping(job):
+        if job["switched"]:
+            late.end = 0.0
+        return run(job)
+
+    late.run = stopping
+    search, steps = searched(late)
+    assert [state.line for state in search.report.roots] == [5, 9]
+    assert not search.report.complete
+
+
+def test_nodes_that_can_not_be_altered_are_not_polluted(subject):
+    alterations = subject.alterations("mid", {}, ())
+    assert not alterations.polluted((3,), PASSES)
+    assert alterations.count == 0
+
+
+def test_an_altered_run_says_where_it_failed(subject):
+    alterations = subject.alterations("total", {}, ())
+    run = alterations.altered(States(replaced=(NewValue(Point("shop.py", 0, 1), (), 1),)))
+    assert run.answer.outcome is Outcome.NOT_REACHED
+    kind, (file, line) = alterations.place_of_failure(run)
+    assert (kind, file.endswith("test_shop.py"), line) == ("AssertionError", True, 20)
+
+
+# techniques and reports
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_all_techniques_find_a_fault_of_the_example(subject, technique):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    search, _ = searched(alterations, technique)
+    report = search.report
+    assert report.complete
+    assert {5, 9} & {state.line for state in report.roots}
+
+
+def test_suspicious_states_are_preferred_by_the_weighted_technique(subject):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    _, steps = searched(alterations, "weighted-mdfs", at=lambda file, line: 1.0 if line in (5, 9) else 0.1)
+    assert [one.line for one in steps[0].cut] == [5, 9]
+
+
+def test_values_are_left_alone_where_they_may_do_harm(subject):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    _, steps = searched(alterations, harmful=lambda file: file == "mid.py")
+    altered = {one.line for step in steps for one in step.cut if one.polluted}
+    assert altered == {9}
+
+
+@pytest.mark.parametrize(
+    ("edges", "cause"),
+    [
+        ([], "depends on nothing that the program does"),
+        ([(RETURNED, ASSERTED, FLOW)], "depends on no decision and no assigned value that can be altered"),
+    ],
+)
+def test_a_failure_for_which_nothing_can_be_altered_is_refused(edges, cause):
+    trace = replace(trace_of_mid(), graph=DependenceGraph.from_edges(13, edges))
+    nothing = StateAlterations(None, {}, frozenset(), KnownValues(NotedValues({}, {}, ())))
+    with pytest.raises(EvidenceError, match=cause):
+        CauseSearch(trace, nothing)
+
+
+def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    search, steps = searched(alterations)
+    report = search.report
+    assert [state.line for state in report.chain] == [5, 16, 8]
+    assert str(steps[0]) == "the fault lies before mid.py:9"
+    assert str(steps[1]) == "the fault lies between mid.py:6, 7 and mid.py:9"
+    assert steps[0].share == pytest.approx(1 - 3 / 12)
+    assert [state.line for state in report.around] == [2, 3, 4, 6, 7, 16]
+    out = StringIO()
+    write_json(report, out)
+    found = json.loads(out.getvalue())
+    assert list(found) == ["roots", "transitive", "around", "cuts", "alterations", "complete", "seconds"]
+    assert found["roots"][0] == {"file": "mid.py", "line": 5, "end_line": 5, "instance": 1, "value": "1"}
+    assert found["roots"][1]["value"] == "false"
+    assert found["cuts"][0][0] == {"file": "mid.py", "line": 3, "instance": 1, "polluted": True}
+    text = StringIO()
+    write_text(report, text, Sources(subject.folder))
+    assert "mid.py:5  m = y  # statement 2: it should be z  → 1" in text.getvalue()
+
+
+def test_a_report_without_causes_says_so():
+    text = StringIO()
+    write_text(CauseReport("test_a", (), (), (), (), (), 3, False, 1.0), text, Sources("."))
+    assert "No state was found with which test_a would pass." in text.getvalue()
+    assert "3 altered runs in 1.0 s; the search was stopped before its end" in text.getvalue()
+    line = State("a.py", 40, 40, 1, "3")
+    assert str(Narrowing((), (), (), 9, 0)) == "the fault lies where inputs are used"
+    assert str(Narrowing((), (line._replace(line=88),), (line,), 9, 3)) == "the fault lies between a.py:88 and a.py:40"
