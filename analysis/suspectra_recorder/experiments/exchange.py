@@ -74,8 +74,67 @@ class Job(_Kind, total=False):
     """Decisions whose outcome is asked for."""
     replaced: list[NewValue]
     """Values that are others, all in one run."""
+    columns: str
+    """The file that takes the columns of a trace of dependences."""
+    only: list[tuple[str, int]]
+    """Files and lines whose functions are traced, besides test code; all unless there."""
     fork: Callable[[int], bool]
     """Forks for one of these; never written, since only the process that runs the test adds it."""
+
+
+class SourceTable(TypedDict):
+    """What is known of a traced source before it runs.
+
+    Examples
+    --------
+    >>> table: SourceTable = {"path": "a.py", "test": False, "module": 0, "frames": [], "sites": [], "scopes": []}
+    >>> table["path"]
+    'a.py'
+    """
+
+    path: str
+    """Relative to the workspace."""
+    test: bool
+    """Whether it is test code."""
+    module: int
+    """The number of the module's scope."""
+    frames: list[tuple[int, int]]
+    """For each scope the one in whose calls it is executed."""
+    sites: list[tuple[int, int, int, str, int, int, list[int], list[int]]]
+    """Line, end line, column, kind, number in the file, scope, and the variables that are read and bound."""
+    scopes: list[int]
+    """The scope of each variable."""
+
+
+class TracedRun(TypedDict):
+    """A trace of dependences, besides its columns.
+
+    Examples
+    --------
+    >>> run: TracedRun = {
+    ...     "nodes": 1, "full": False, "texts": [""], "failure": 0, "phase": "call",
+    ...     "threads": 0, "processes": [], "sources": [],
+    ... }
+    >>> run["nodes"]
+    1
+    """
+
+    nodes: int
+    """How many there are."""
+    full: bool
+    """Whether there were more than a trace can have."""
+    texts: list[str]
+    """Short values, by the numbers that the column has."""
+    failure: int
+    """The node where the exception that ended the test came from; -1 for none."""
+    phase: str
+    """``setup``, ``call`` or ``teardown``, where the test failed; empty if it did not."""
+    threads: int
+    """How many other threads executed traced code, which is left out."""
+    processes: list[str]
+    """How other processes were started, which are left out."""
+    sources: list[SourceTable]
+    """In the order of the numbers of their sites."""
 
 
 class Findings(TypedDict, total=False):
@@ -100,6 +159,8 @@ class Findings(TypedDict, total=False):
     """The numbers of assignments, each followed by the index of a text."""
     texts: list[str]
     """Values, as :mod:`suspectra_recorder.experiments.literals` writes them; of other objects the numbers inside."""
+    dependences: TracedRun
+    """What was traced."""
     distances: dict[str, float]
     """How far apart the sides of comparisons were."""
     failed: list[list[str]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection
 
+from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.run_kind import RunKind
@@ -93,6 +94,7 @@ def make_kinds(
     board: Switchboard,
     sources: Callable[[], dict[str, str]],
     name_of: Callable[[str], str | None],
+    is_test: Callable[[str], bool],
 ) -> dict[str, RunKind]:
     """Make the kinds of runs that a machine can be asked for.
 
@@ -106,12 +108,17 @@ def make_kinds(
         Gives the digests of the files that are loaded.
     name_of : callable
         Gives the path of a file that may be altered relative to the workspace, None for any other.
+    is_test : callable
+        Whether a path, relative to the workspace, is test code.
 
     Returns
     -------
     dict of str to RunKind
-        By the ``"kind"`` of their jobs.
+        By the ``"kind"`` of their jobs. A machine that traces dependences alters nothing: its code is instrumented
+        in another way.
     """
+    if "dependences" in names:
+        return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
     kinds["fork"] = Forking(board, sources)
     if "mutant" in names:

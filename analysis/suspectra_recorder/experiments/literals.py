@@ -25,6 +25,12 @@ else:
 MAX_TEXT = 80
 """Characters or bytes of a string."""
 
+LITERAL_TYPES = (
+    *(type(None), bool, int, float, str, bytes, tuple, decimal.Decimal, fractions.Fraction),
+    *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta),
+)
+"""The types whose values can be written down, if they are short."""
+
 _MAX_BITS, _MAX_SIZE = 256, 200
 _MAX_ITEMS, _MAX_DEPTH = 8, 2
 _MAX_SHOWN = 40

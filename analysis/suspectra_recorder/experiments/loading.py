@@ -24,7 +24,15 @@ __tracebackhide__ = True  # pytest leaves out what stands between the program an
 
 
 class Instrument(Protocol):
-    """Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name."""
+    """Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name.
+
+    Attributes
+    ----------
+    tests : bool
+        Whether test code is instrumented, too.
+    """
+
+    tests: bool = False
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Change a source, without changing what it does.
@@ -46,6 +54,25 @@ class Instrument(Protocol):
             Called when the source could be compiled, before it is executed.
         """
 
+    def finish(self, code: CodeType, placeholder: str, path: str) -> CodeType:
+        """Put this instrument into compiled code.
+
+        Parameters
+        ----------
+        code : CodeType
+            Of the module.
+        placeholder : str
+            The string that stands for the instrument.
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        CodeType
+            Code that calls the instrument.
+        """
+        return with_cells(code, placeholder, self)
+
 
 class ExperimentHook:
     """Instruments the files in `scope`.
@@ -53,7 +80,7 @@ class ExperimentHook:
     Parameters
     ----------
     scope : Scope
-        The workspace. Its test code stays as it is: it says what is right.
+        The workspace. Its test code stays as it is, unless an instrument asks for it: it says what is right.
     instruments : sequence of Instrument
         What is inserted, the first one first.
 
@@ -66,6 +93,7 @@ class ExperimentHook:
     def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
         self._scope, self._instruments = scope, tuple(instruments)
         self.guard = Guard()
+        self._tests = any(instrument.tests for instrument in instruments)
         self._loading = LoaderHook(self.scope, self.code, self.guard)
         self._compiling = CompileHook(self.scope, self.code, self.guard)
         self._undo_rewritten: Callable[[], None] = lambda: None
@@ -84,7 +112,22 @@ class ExperimentHook:
             Relative to the workspace.
         """
         name = self._scope(path)
-        return None if name is None or self._scope.is_test_code(path) else name
+        return None if name is None or (not self._tests and self.is_test_code(path)) else name
+
+    def is_test_code(self, path: str) -> bool:
+        """Whether a file is test code.
+
+        Parameters
+        ----------
+        path : str
+            Absolute.
+
+        Returns
+        -------
+        bool
+            It is never altered.
+        """
+        return self._scope.is_test_code(path)
 
     def install(self) -> None:
         """Instrument what is loaded from now on, by Python's loaders and by pytest's."""
@@ -137,13 +180,15 @@ class ExperimentHook:
         self, path: str, name: str, source: bytes, rewrite: Callable[[ast.Module], None] | None, flags: int
     ) -> CodeType | None:
         digest = hashlib.sha256(source).hexdigest()
-        names = [placeholder(name, f"{digest} {number}") for number in range(len(self._instruments))]
+        is_test = self.is_test_code(path)
+        instruments = [one for one in self._instruments if one.tests or not is_test]
+        names = [placeholder(name, f"{digest} {number}") for number in range(len(instruments))]
         try:
             with without_collecting():
                 tree = parse(source, path)
                 inserted = [
                     instrument.insert(tree, name, own_name, asserts=rewrite is None)
-                    for instrument, own_name in zip(self._instruments, names, strict=True)
+                    for instrument, own_name in zip(instruments, names, strict=True)
                 ]
         except SyntaxError:
             return None  # Python's own loader reports it best
@@ -152,6 +197,6 @@ class ExperimentHook:
         code: CodeType = compile(tree, path, "exec", flags, dont_inherit=True)
         for add in inserted:
             add()
-        for instrument, own_name in zip(self._instruments, names, strict=True):
-            code = with_cells(code, own_name, instrument)
+        for instrument, own_name in zip(instruments, names, strict=True):
+            code = instrument.finish(code, own_name, name)
         return code

@@ -76,7 +76,7 @@ class _Machine:
     def __init__(self, order: Order):
         self.order = order
         self.board = Switchboard()
-        self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of)
+        self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
         self.hook: ExperimentHook | None = None
         self.items: dict[str, pytest.Item] = {}
         self._scope: Scope | None = None
@@ -95,7 +95,8 @@ class _Machine:
         patterns = early_config.getini("python_files")
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
         instruments = [kind.instrument for kind in self.kinds.values() if kind.instrument is not None]
-        self.hook = ExperimentHook(self._scope, [*instruments, self.board])
+        alters = "switch" in self.kinds
+        self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
         self.hook.install()
 
     @pytest.hookimpl(hookwrapper=True)
@@ -171,7 +172,11 @@ class _Machine:
 
     def _name_of(self, path: str) -> str | None:
         """The path of a file that experiments may alter relative to the workspace, None for any other."""
-        return None if self.hook is None else self.hook.scope(path)
+        return None if self.hook is None or self.hook.is_test_code(path) else self.hook.scope(path)
+
+    def _is_test(self, name: str) -> bool:
+        """Whether a file, relative to the workspace, is test code."""
+        return self.hook is not None and self.hook.is_test_code(os.path.join(self.order.workspace, name))
 
     def _serve(self) -> None:
         gc.collect()

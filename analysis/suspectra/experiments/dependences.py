@@ -1,0 +1,279 @@
+"""Traces of failing tests: what a machine answers, with all flow dependences."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiment import Outcome
+from suspectra.experiments.runs import Runs, answer_of
+from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
+from suspectra_recorder.experiments.exchange import Job, RunAnswer, TracedRun
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+if TYPE_CHECKING:
+    from suspectra.arrays import Ints
+    from suspectra.dependences.trace import DependenceTrace
+
+KIND = "dependences"
+"""The kind of job; a machine that is made for it can do no other."""
+
+TRACE_S = 60.0
+"""Seconds that a traced test may take."""
+
+_WIDTHS = {"shared": 3, "owners": 3, "bound": 4}
+
+
+def trace_dependences(
+    runs: Runs,
+    test: str,
+    only: Collection[tuple[str, int]] | None = None,
+    suspects: Collection[tuple[str, int]] = (),
+    seconds: float = TRACE_S,
+) -> DependenceTrace:
+    """Trace the dependences of a failing test.
+
+    Parameters
+    ----------
+    runs : Runs
+        A machine that was made for the kind `KIND`.
+    test : str
+        Its name.
+    only : collection of (str, int), optional
+        Files and lines whose functions are traced, besides test code; all unless given.
+    suspects : collection of (str, int)
+        Those to which the trace is limited if a whole one would be too long.
+    seconds : float
+        How long the test may take.
+
+    Returns
+    -------
+    DependenceTrace
+        Only with flow dependences.
+
+    Raises
+    ------
+    EvidenceError
+        When there is nothing to trace, with cause and cure.
+    """
+    plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
+    _require_failure(test, plain.outcome, seconds)
+    notices: list[str] = []
+    answer, columns = _traced(runs, test, only, seconds)
+    if why := _too_long(answer):
+        if not suspects or only is not None:
+            raise _error(f"{why} when {test} is traced", "let it do less, or trace only the suspects' functions")
+        answer, columns = _traced(runs, test, suspects, seconds)
+        if why := _too_long(answer):
+            raise _error(f"{why} when {test} is traced, even with the suspects' functions alone", "let it do less")
+        notices.append("Only the functions of the suspects are traced, since the run is too long for a whole trace.")
+    traced = answer_of(answer)
+    if (traced.outcome, traced.exception) != (plain.outcome, plain.exception):
+        ends = [f"{one.outcome.value} {one.exception}".strip() for one in (plain, traced)]
+        raise _error(
+            f"two runs of {test} differ: it ends as {ends[0]}, then as {ends[1]}",
+            "let it not depend on time, chance, threads or what ran before",
+        )
+    return trace_of(test, answer["dependences"], columns, notices)
+
+
+def _ask(runs: Runs, test: str, job: Job, seconds: float) -> RunAnswer:
+    (answer,) = runs.ask(test, [job], steps=MAX_DECISIONS, seconds=seconds)
+    return answer
+
+
+def _traced(
+    runs: Runs, test: str, only: Collection[tuple[str, int]] | None, seconds: float
+) -> tuple[RunAnswer, dict[str, Ints]]:
+    handle, path = tempfile.mkstemp(prefix="suspectra-trace-")
+    os.close(handle)
+    try:
+        job: Job = {"kind": KIND, "columns": path}
+        if only is not None:
+            job["only"] = sorted(only)
+        return _ask(runs, test, job, seconds), read_columns(Path(path))
+    finally:
+        os.unlink(path)
+
+
+def _too_long(answer: RunAnswer) -> str:
+    """Why a trace is not whole; empty if it is."""
+    if answer["outcome"] in ("timeout", "crashed"):
+        return "the run takes too long"
+    return f"the run has more than {MAX_NODES:,} nodes" if answer["dependences"]["full"] else ""
+
+
+def _require_failure(test: str, outcome: Outcome, seconds: float) -> None:
+    if outcome is Outcome.FAILED:
+        return
+    causes = {
+        Outcome.PASSED: "passes when it runs alone",
+        Outcome.SKIPPED: "is skipped when it runs alone",
+        Outcome.TIMEOUT: f"takes more than {seconds:.0f} s",
+    }
+    cause = causes.get(outcome, "ends the process that runs it")
+    raise _error(f"{test} {cause}", "record the tests again, or choose another test")
+
+
+def _error(cause: str, cure: str) -> EvidenceError:
+    return EvidenceError(Problem("", "", cause, cure))
+
+
+def read_columns(path: Path) -> dict[str, Ints]:
+    """Read the columns that a traced process wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    dict of str to ndarray of int32, shape (k,) or (k, columns)
+        By the names of the columns; ``outcome`` is int8.
+    """
+    import numpy as np
+
+    data = path.read_bytes()
+    parts: dict[str, list[Ints]] = {name: [] for name in NAMES}
+    at = 0
+    while at + 8 <= len(data):
+        number, size = (int(one) for one in np.frombuffer(data, "<u4", 2, at))
+        at += 8
+        name = NAMES[number]
+        parts[name].append(np.frombuffer(data[at : at + size], np.int8 if name == "outcome" else np.int32))
+        at += size
+    empty = np.zeros(0, np.int32)
+    columns = {name: np.concatenate(part) if part else empty for name, part in parts.items()}
+    return {name: part.reshape(-1, _WIDTHS[name]) if name in _WIDTHS else part for name, part in columns.items()}
+
+
+class _Texts(Sequence[str]):
+    """The value of each node, by the number of its text."""
+
+    def __init__(self, texts: Sequence[str], number: Ints):
+        self._texts, self._number = texts, number
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self._texts[number] for number in self._number[index]]
+        return str(self._texts[self._number[index]])
+
+
+def trace_of(test: str, answer: TracedRun, columns: Mapping[str, Ints], notices: Sequence[str] = ()) -> DependenceTrace:
+    """What was traced.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    answer : TracedRun
+        What the machine answered.
+    columns : mapping of str to ndarray of int32, shape (k,) or (k, columns)
+        As `read_columns` gives them.
+    notices : sequence of str
+        Sentences about what is left out.
+
+    Returns
+    -------
+    DependenceTrace
+        Only with flow dependences.
+
+    Raises
+    ------
+    EvidenceError
+        When there is nothing between the test and its failure.
+    """
+    import numpy as np
+
+    from suspectra.dependences.flows import Names, variable_flows
+    from suspectra.dependences.graph import DependenceGraph
+    from suspectra.dependences.trace import DependenceTrace, Site
+
+    sites: list[Site] = []
+    is_test: list[bool] = []
+    frame: list[int] = []
+    uses: list[list[int]] = []
+    defines: list[list[int]] = []
+    scope: list[int] = []
+    is_global: list[bool] = []
+    for source in answer["sources"]:
+        first = len(scope)
+        frames = dict(source["frames"])
+        scope += [frames.get(one, one) for one in source["scopes"]]
+        is_global += [frames.get(one, one) == source["module"] for one in source["scopes"]]
+        for line, end_line, column, kind, number, frame_number, reads, binds in source["sites"]:
+            sites.append(Site(source["path"], line, end_line, column, kind, number))
+            is_test.append(source["test"])
+            frame.append(frame_number)
+            uses.append([first + one for one in reads])
+            defines.append([first + one for one in binds])
+    site, call = columns["site"], columns["call"]
+    names = Names(np.array(frame, np.int64), uses, defines, np.array(scope, np.int64), np.array(is_global, bool))
+    flows = variable_flows(names, site, call, columns["shared"], columns["owners"], columns["bound"])
+    source_, target = (
+        np.concatenate([columns[name], flow]) for name, flow in zip(("source", "target"), flows, strict=True)
+    )
+    pairs = np.unique(target.astype(np.int64) * max(len(site), 1) + source_)
+    start = np.searchsorted(pairs, np.arange(len(site) + 1, dtype=np.int64) * max(len(site), 1))
+    source_ = (pairs % max(len(site), 1)).astype(np.int32)
+    graph = DependenceGraph(site, _instances(site), start, source_, np.zeros(len(source_), np.int8))
+    in_test = np.array(is_test, bool)[site]
+    _require_code(test, answer, bool(np.any(~in_test)))
+    texts = _Texts(answer["texts"], columns["text"])
+    left_out = (*notices, *_left_out(answer))
+    return DependenceTrace(
+        test, tuple(sites), graph, call, columns["outcome"], texts, int(answer["failure"]), in_test, left_out
+    )
+
+
+def _instances(site: Ints) -> Ints:
+    """Which time each node's site was executed, from 1."""
+    import numpy as np
+
+    order = np.argsort(site, kind="stable")
+    ordered = site[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(site) else np.zeros(0, int)
+    counts = np.diff(np.append(begins, len(site)))
+    instance = np.empty(len(site), np.int32)
+    instance[order] = np.arange(len(site)) - np.repeat(begins, counts) + 1
+    return instance
+
+
+def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
+    where = " in its set-up" if answer["phase"] == "setup" else ""
+    if answer["failure"] < 0:
+        raise _error(
+            f"{test} fails{where} where no code of the workspace is executed",
+            "look at the fixtures and plugins that it uses",
+        )
+    if not any_code:
+        raise _error(
+            f"no code of the workspace besides test code is executed before {test} fails{where}",
+            "look at the test itself",
+        )
+
+
+def _left_out(answer: TracedRun) -> list[str]:
+    found = []
+    if answer["phase"] in ("setup", "teardown"):
+        found.append(f"The test fails in its {'set-up' if answer['phase'] == 'setup' else 'teardown'}.")
+    if answer["threads"]:
+        count = answer["threads"]
+        found.append(f"{count} other thread{'s execute' if count > 1 else ' executes'} code that is left out.")
+    if answer["processes"]:
+        found.append(f"Other processes are left out ({', '.join(answer['processes'])}).")
+    return found

@@ -1,0 +1,197 @@
+"""Calls of traced functions that have not ended, and the state of a traced run that all probes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from suspectra_recorder.experiments.dependences.columns import Columns
+from suspectra_recorder.experiments.dependences.heap import Heap
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import _thread, sys
+
+__builtins__ = own.builtins
+
+_get_frame = sys._getframe
+
+
+class Call:
+    """A call of a traced function that has not ended, or is suspended.
+
+    Parameters
+    ----------
+    number : int
+        Of all calls of the run.
+    frame : int
+        The scope of the function.
+    caller : Call or None
+        What called it, or resumed it last.
+    """
+
+    __slots__ = ("caller", "frame", "items", "number", "owners", "parts", "pending", "raising", "result", "returned",
+                 "stored", "update", "uses")  # fmt: skip
+
+    def __init__(self, number: int, frame: int, caller: Call | None):
+        self.number, self.frame, self.caller = number, frame, caller
+        self.uses: list[int] = []
+        self.pending: list[Pending] = []  # calls in the expression that is being evaluated
+        self.items: list[object] = []  # objects whose items are about to be read or written
+        self.parts: list[int] = []  # nodes of `a, b.c = d, e` whose targets follow
+        self.owners: list[tuple[int, int]] = []  # scopes around the function, and the calls that have their variables
+        self.stored = self.raising = self.returned = -1  # nodes: of the assignment, the exception, the called function
+        self.result: object = None  # what that returned
+        self.update: tuple[object, object] | None = None  # the target of `a.b += c`
+
+
+class Pending:
+    """A call that traced code is about to make, or has made.
+
+    Parameters
+    ----------
+    site : int
+        Of the call; the next one has only what the expression for the function reads.
+    begin, mark : int
+        Where in `uses` begins what the function was read from, and what is read afterwards.
+    function : object
+        What is called.
+    native : bool
+        Whether that is built in.
+    left : int
+        How many arguments are still to be evaluated.
+    """
+
+    __slots__ = ("begin", "entered", "function", "given", "last", "left", "mark", "native", "nodes", "site")
+
+    def __init__(self, site: int, begin: int, mark: int, function: object, native: bool, left: int):
+        self.site, self.begin, self.mark, self.last, self.left = site, begin, mark, mark, left
+        self.function, self.native, self.entered = function, native, False
+        self.given: list[object] = []
+        self.nodes: list[int] = []
+
+
+class State:
+    """A traced run.
+
+    Parameters
+    ----------
+    columns : Columns
+        Takes the nodes.
+    frames : sequence of int
+        The scope of each site, by number.
+    captured : mapping of int to (int, list of str)
+        For entries of functions: their scope, and which of the names that functions share are theirs.
+    site_at : callable
+        Gives the site of the statement at a line of a function, from its scope and the line.
+    is_with : callable
+        Whether a site is a ``with``.
+    on_thread, on_full : callable
+        Called when another thread executes traced code, and when there are as many nodes as there may be.
+
+    Attributes
+    ----------
+    current : Call
+        The call that is being executed.
+    calls : int
+        How many there were.
+    suspended : dict of int to Call
+        Calls of generators and coroutines, by the identity of their frames.
+    raised, raised_at : int
+        The identity of the exception that left a traced function last, and the node where it came from.
+    origins : dict of int to int
+        The nodes where exceptions that left traced functions came from, by identity.
+    threads : list of int
+        Threads that executed traced code, which is left out.
+    """
+
+    __slots__ = ("calls", "captured", "columns", "current", "frames", "heap", "is_with", "on_full", "on_thread",
+                 "origins", "raised", "raised_at", "root", "site_at", "suspended", "thread", "threads")  # fmt: skip
+
+    def __init__(
+        self,
+        columns: Columns,
+        frames: Sequence[int],
+        captured: dict[int, tuple[int, list[str]]],
+        site_at: Callable[[int, int], int],
+        is_with: Callable[[int], bool],
+        on_thread: Callable[[], None],
+        on_full: Callable[[], None],
+    ):
+        self.columns, self.heap, self.frames, self.captured = columns, Heap(), frames, captured
+        self.site_at, self.is_with, self.on_thread, self.on_full = site_at, is_with, on_thread, on_full
+        self.root = self.current = Call(0, -1, None)
+        self.calls = self.raised = 0
+        self.raised_at = -1
+        self.origins: dict[int, int] = {}
+        self.suspended: dict[int, Call] = {}
+        self.thread = _thread.get_ident()
+        self.threads: list[int] = []
+
+    def foreign(self) -> None:
+        """Another thread executes traced code."""
+        self.threads.append(_thread.get_ident())
+        self.on_thread()
+
+    def back_to(self, frame: int) -> Call:
+        """The innermost call of a function: exceptions may have ended others unseen.
+
+        Parameters
+        ----------
+        frame : int
+            The scope of the function.
+
+        Returns
+        -------
+        Call
+            It is being executed from now on.
+        """
+        call: Call | None = self.current
+        while call is not None and call.frame != frame:
+            call = call.caller
+        if call is not None:
+            self.current = call
+        return self.current
+
+    def resumed(self) -> Call:
+        """The call of a function that can be suspended, whoever resumed it. Only probes may ask for theirs.
+
+        Returns
+        -------
+        Call
+            It is being executed from now on.
+        """
+        call = self.suspended.get(id(_get_frame(2)))
+        if call is not None and call is not self.current:
+            inner: Call | None = self.current
+            while inner is not None and inner is not call:
+                inner = inner.caller
+            if inner is None:
+                call.caller = self.current
+            self.current = call
+        return self.current
+
+    def leave(self, call: Call) -> None:
+        """A call ends, or is suspended.
+
+        Parameters
+        ----------
+        call : Call
+            Its caller goes on.
+        """
+        self.current = call.caller or self.root
+
+
+def ended(call: Call, made: int, value: object) -> None:
+    """A call gives something back.
+
+    Parameters
+    ----------
+    call : Call
+        That of a traced function.
+    made : int
+        The node of the value.
+    value : object
+        What it gives back.
+    """
+    caller = call.caller
+    if caller is not None:
+        caller.uses.append(made)
+        caller.returned, caller.result = made, value

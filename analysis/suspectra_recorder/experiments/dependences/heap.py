@@ -1,0 +1,282 @@
+"""What was stored in objects, and what code that is not traced reads and changes. No code of the program is called.
+
+Types are compared by identity, since even a class can have a ``__hash__`` of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict, deque
+from itertools import islice
+from typing import Any
+from weakref import ref
+
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+WHOLE = "*"
+"""Stands for everything in an object that has no node of its own."""
+
+_module: Any = type(own.sys.modules["builtins"])
+
+_CONTAINERS = {id(cls) for cls in (list, dict, set, bytearray, deque, defaultdict, OrderedDict, Counter)}
+_SEEN_INTO = {id(cls) for cls in (list, tuple, dict, set, frozenset)}
+_IMMUTABLE = {
+    id(cls)
+    for cls in (
+        *(type(None), bool, int, float, complex, str, bytes, tuple, frozenset, range, slice, type, _module),
+        *(type(len), type(lambda: None), type(Ellipsis), object),
+    )
+}
+_IMMUTABLE_NAMES = {
+    *("re.Pattern", "re.Match", "decimal.Decimal", "datetime.date", "datetime.datetime", "datetime.time"),
+    *("datetime.timedelta", "fractions.Fraction", "uuid.UUID", "pathlib.PosixPath", "pathlib.Path"),
+}
+_MUTATORS = frozenset(
+    (
+        *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault"),
+        *("popitem", "add", "discard", "appendleft", "popleft", "extendleft", "rotate", "move_to_end"),
+        *("subtract", "difference_update", "intersection_update", "symmetric_difference_update"),
+        *("__setitem__", "__delitem__", "__iadd__", "__ior__"),
+    )
+)
+_MUTATING_MODULES = frozenset(("_heapq", "heapq", "_bisect", "bisect", "random"))
+_SHALLOW = {
+    id(one)
+    for one in (
+        *(len, isinstance, issubclass, id, iter, next, enumerate, zip, map, filter, reversed, bool, type, callable),
+        *(hasattr, getattr, setattr, list, tuple, dict, set, frozenset, range, any, all),
+    )
+}
+_MOST, _DEPTH = 60, 2
+
+_name = type.__dict__["__name__"].__get__
+_module_name = type.__dict__["__module__"].__get__
+
+
+class Heap:
+    """The nodes that stored into objects: by the identity of the object, and by attribute or key.
+
+    What is known of an object is forgotten when that goes. Objects that can't say when they go, such as lists, are kept
+    as long as the heap, so that no other one gets their identity.
+    """
+
+    def __init__(self) -> None:
+        self.stored: dict[int, dict[object, int]] = {}
+        self._kept: dict[int, object] = {}  # weak references, or the objects themselves
+
+    def _know(self, thing: object, stored: dict[object, int]) -> None:
+        identity, forget = id(thing), self._forget
+        self.stored[identity] = stored
+        try:
+            self._kept[identity] = ref(thing, lambda _: forget(identity))
+        except TypeError:
+            self._kept[identity] = thing
+
+    def _forget(self, identity: int) -> None:
+        self.stored.pop(identity, None)
+        self._kept.pop(identity, None)
+
+    def born(self, thing: object, node: int) -> None:
+        """Code that is not traced gave an object, which may be new: all that is in it came from there.
+
+        Parameters
+        ----------
+        thing : object
+            Which object.
+        node : int
+            The call that gave it.
+        """
+        known = id(type(thing)) in _CONTAINERS or id(thing) in self.stored
+        if not known and not _is_immutable(thing):
+            self._know(thing, {WHOLE: node})
+
+    def write(self, thing: object, key: object, node: int) -> None:
+        """A node stored into an attribute or an item with a plain key; into anything, with `WHOLE`.
+
+        Parameters
+        ----------
+        thing : object
+            Which object.
+        key : object
+            The name of an attribute, what `item_key` gives, or `WHOLE`.
+        node : int
+            What stored.
+        """
+        known = self.stored.get(id(thing))
+        if known is None:
+            self._know(thing, {key: node})
+        elif key is WHOLE:
+            self.stored[id(thing)] = {WHOLE: node}
+        else:
+            known[key] = node
+
+    def content(self, thing: object, sources: list[int]) -> None:
+        """Add what stored into an object, and into the objects in it.
+
+        Parameters
+        ----------
+        thing : object
+            Which object.
+        sources : list of int
+            Grows.
+        """
+        known = self.stored.get(id(thing))
+        if known is not None:
+            sources.extend(known.values())
+        if id(type(thing)) in _SEEN_INTO:
+            self._inner(thing, sources, _DEPTH)
+
+    def _inner(self, thing: Any, sources: list[int], depth: int) -> None:
+        for one in islice(thing.values() if type(thing) is dict else thing, _MOST):
+            known = self.stored.get(id(one))
+            if known is not None:
+                sources.extend(known.values())
+            if depth and id(type(one)) in _SEEN_INTO:
+                self._inner(one, sources, depth - 1)
+
+    def called(self, function: object, given: list[object], sources: list[int]) -> None:
+        """Add what a call of code that is not traced reads.
+
+        Parameters
+        ----------
+        function : object
+            What is called.
+        given : list of object
+            The arguments.
+        sources : list of int
+            Grows.
+        """
+        receiver = _receiver(function)
+        if receiver is not None:
+            if given and item_key(given[0]) is not None and _called_name(function) in ("get", "pop", "__getitem__"):
+                self.item(receiver, given[0], sources)
+            else:
+                self.content(receiver, sources)
+        if id(function) in _SHALLOW:
+            for one in given:
+                known = self.stored.get(id(one))
+                if known is not None:
+                    sources.extend(known.values())
+        else:
+            for one in given:
+                self.content(one, sources)
+
+    def item(self, thing: object, key: object, sources: list[int]) -> None:
+        """Add what stored an item with a plain key.
+
+        Parameters
+        ----------
+        thing : object
+            Which object.
+        key : object
+            A number or a string.
+        sources : list of int
+            Grows.
+        """
+        known = self.stored.get(id(thing))
+        if known is None:
+            return
+        if type(key) is int and key < 0 and type(thing) is list:
+            key += len(thing)
+        found = known.get(item_key(key))
+        if found is None:
+            found = known.get(WHOLE)
+        if found is not None:
+            sources.append(found)
+
+    def changed(self, function: object, given: list[object], node: int, *, native: bool) -> None:
+        """A call of code that is not traced may have changed objects.
+
+        Parameters
+        ----------
+        function : object
+            What was called.
+        given : list of object
+            The arguments.
+        node : int
+            The call.
+        native : bool
+            Whether it is built in.
+        """
+        receiver = _receiver(function)
+        can_change = receiver is not None and not _is_immutable(receiver)
+        if can_change and (id(type(receiver)) not in _CONTAINERS or _called_name(function) in _MUTATORS):
+            self.write(receiver, WHOLE, node)
+        if function is setattr or function is delattr:
+            if len(given) > 1 and type(given[1]) is str:
+                self.write(given[0], given[1], node)
+        elif not native or (type(function) is _BUILTIN and function.__module__ in _MUTATING_MODULES):
+            for one in given:
+                if id(type(one)) in _CONTAINERS:
+                    self.write(one, WHOLE, node)
+
+
+def item_key(key: object) -> object:
+    """The key under which an item is stored: a number, or a string apart from attributes; None if it may be user code.
+
+    Parameters
+    ----------
+    key : object
+        As the program has it.
+
+    Returns
+    -------
+    object
+        Hashable by Python itself.
+    """
+    return key if type(key) is int else ("[", key) if type(key) is str else None
+
+
+def _receiver(function: Any) -> object | None:
+    """The object whose method is called, None for a function of a module."""
+    cls = type(function)
+    if cls is _BUILTIN or cls is _METHOD or cls is _WRAPPER:
+        receiver: object = function.__self__
+        return None if type(receiver) is _module else receiver
+    return None
+
+
+def _called_name(function: Any) -> str:
+    return str(function.__name__) if type(function) in (_BUILTIN, _WRAPPER) else ""
+
+
+def _is_immutable(thing: object) -> bool:
+    cls = type(thing)
+    if id(cls) in _IMMUTABLE:
+        return True
+    return f"{_module_name(cls)}.{_name(cls)}" in _IMMUTABLE_NAMES if type(cls) is type else False
+
+
+class _Example:
+    def method(self) -> None:
+        """Has a type."""
+
+
+_BUILTIN: Any = type(len)
+_METHOD: Any = type(_Example().method)
+_WRAPPER: Any = type([].__len__)
+_CLASSES = {
+    id(cls)
+    for cls in (
+        *(int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, type),
+        *(object, enumerate, zip, map, filter, reversed, deque, defaultdict, OrderedDict, Counter),
+    )
+}
+
+
+def is_native(function: object) -> bool:
+    """Whether what is called is surely no traced function itself.
+
+    Parameters
+    ----------
+    function : object
+        Anything that can be called.
+
+    Returns
+    -------
+    bool
+        True for functions and types that are built in.
+    """
+    cls = type(function)
+    return cls is _BUILTIN or cls is _WRAPPER or id(function) in _CLASSES

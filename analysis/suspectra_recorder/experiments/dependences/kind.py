@@ -1,0 +1,97 @@
+"""The kind of run that is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from suspectra_recorder.experiments.dependences.calls import State
+from suspectra_recorder.experiments.dependences.tracer import Tracer
+from suspectra_recorder.experiments.exchange import Findings, Job, TracedRun
+from suspectra_recorder.experiments.run_kind import RunKind
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os, sys
+
+__builtins__ = own.builtins
+
+_STARTS = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec")
+
+
+class TracingDependences(RunKind):
+    """The program as it is, with its dependences: see `Job`.
+
+    Parameters
+    ----------
+    is_test : callable
+        Whether a path, relative to the workspace, is test code.
+    """
+
+    def __init__(self, is_test: Callable[[str], bool]):
+        self.instrument = self._tracer = Tracer(is_test)
+        self.plugin = self
+        self._state: State | None = None
+        self._failure, self._phase = -1, ""
+        self._started: list[str] | None = None
+        self._descriptor = -1
+
+    def apply(self, job: Job) -> None:
+        """Trace from now on."""
+        self._failure, self._phase = -1, ""
+        self._watch_processes()
+        self._descriptor = os.open(job["columns"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        only = [(path, line) for path, line in job["only"]] if "only" in job else None
+        self._state = self._tracer.start(self._descriptor, only)
+
+    def _watch_processes(self) -> None:
+        """Note which processes are started. There is no way to take this back, so it is done once for a process."""
+        if self._started is None:
+            started: list[str] = []
+
+            def hook(event: str, arguments: tuple[object, ...]) -> None:
+                if event in _STARTS:
+                    started.append(event)
+
+            sys.addaudithook(hook)
+            self._started = started
+        self._started.clear()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
+        """Keep where the exception that ends the test came from.
+
+        Parameters
+        ----------
+        call : pytest.CallInfo
+            A phase of the test.
+
+        Yields
+        ------
+        None
+            Once.
+        """
+        if self._state is not None and call.excinfo is not None and not self._phase:
+            self._failure = self._state.origins.get(id(call.excinfo.value), -1)
+            self._phase = str(call.when)
+        yield
+
+    def take_back(self) -> Findings:
+        """The places of the nodes, their texts, and what is not in the trace."""
+        self._tracer.stop()
+        state = self._state
+        assert state is not None
+        columns = state.columns
+        columns.flush()
+        os.close(self._descriptor)
+        self._state = None
+        traced: TracedRun = {
+            "nodes": columns.count,
+            "full": columns.full,
+            "texts": columns.texts,
+            "failure": self._failure,
+            "phase": self._phase,
+            "threads": len(set(state.threads)),
+            "processes": sorted(set(self._started or ())),
+            "sources": [source.to_json() for source in self._tracer.sources],
+        }
+        return {"dependences": traced}

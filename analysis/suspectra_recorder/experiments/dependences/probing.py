@@ -1,0 +1,191 @@
+"""Numbering the sites of a source, and making the probes that are put there.
+
+The tracer is a constant of the code, as cells are in recorded code, so no namespace gets a name. Every probe gives back
+what it is given.
+"""
+
+from __future__ import annotations
+
+from suspectra_recorder.experiments.dependences.scopes import Scope, Scopes, bound_names
+from suspectra_recorder.experiments.dependences.tables import TracedSite, Variable
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+Located = ast.expr | ast.stmt | ast.pattern | ast.excepthandler | ast.arg
+Uses = list[Variable]
+
+
+class Probing:
+    """Numbers the sites of a source and makes probes; the base of what rewrites it.
+
+    Parameters
+    ----------
+    name : str
+        The string that stands for the tracer.
+    values, board : str
+        The strings that stand for what assigned values and decisions go through, whose calls are replaced.
+    scopes : Scopes
+        Of the source.
+    first : int
+        The number of its first site.
+    """
+
+    def __init__(self, name: str, values: str, board: str, scopes: Scopes, first: int):
+        self.sites: list[TracedSite] = []
+        self.scope: Scope
+        self._name, self._values, self._board = name, values, board
+        self._scopes, self._first = scopes, first
+        self.captured: dict[int, tuple[int, list[str]]] = {}
+
+    def site(
+        self, node: Located, kind: str, number: int = -1, uses: Uses | None = None, defines: Uses | None = None
+    ) -> int:
+        """Number a place; its uses may be added later.
+
+        Parameters
+        ----------
+        node : ast node
+            The place.
+        kind : str
+            As `TracedSite` has it.
+        number : int
+            The decision or assigned value; -1 for none.
+        uses, defines : list of Variable, optional
+            What it reads and binds.
+
+        Returns
+        -------
+        int
+            The number of the site.
+        """
+        line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1) or 1
+        self.sites.append(
+            TracedSite(
+                line,
+                end,
+                getattr(node, "col_offset", 0),
+                kind,
+                number,
+                self.scope.frame.number,
+                [] if uses is None else uses,
+                [] if defines is None else defines,
+            )
+        )
+        return self._first + len(self.sites) - 1
+
+    def variable(self, name: str) -> Variable:
+        """The variable that a name stands for in this scope.
+
+        Parameters
+        ----------
+        name : str
+            As the source has it.
+
+        Returns
+        -------
+        Variable
+            Of the scope that binds it.
+        """
+        return self.scope.find(name).number, name
+
+    def variables(self, target: ast.AST | None) -> Uses:
+        """The variables that a target binds.
+
+        Parameters
+        ----------
+        target : ast.AST or None
+            A target or a pattern.
+
+        Returns
+        -------
+        list of Variable
+            In their order.
+        """
+        return [self.variable(name) for name in bound_names(target)]
+
+    def header(self) -> Variable:
+        """A variable for what has no name: what a loop, a comprehension or ``match`` goes through.
+
+        Returns
+        -------
+        Variable
+            Of the site that is numbered next.
+        """
+        return self.scope.frame.number, f"#{self._first + len(self.sites)}"
+
+    def probe(self, method: str, place: Located, *arguments: ast.expr | int | str) -> ast.expr:
+        """A call of the tracer, on the first line of a place: of one that has several, Python takes the last.
+
+        Parameters
+        ----------
+        method : str
+            The probe.
+        place : ast node
+            Where.
+        *arguments : ast.expr, int or str
+            What it is given.
+
+        Returns
+        -------
+        ast.expr
+            The call.
+        """
+
+        def at(node: ast.expr) -> ast.expr:
+            node = ast.copy_location(node, place)
+            if place.end_lineno != place.lineno:
+                node.end_lineno, node.end_col_offset = place.lineno, place.col_offset
+            return node
+
+        given = [one if isinstance(one, ast.expr) else at(ast.Constant(one)) for one in arguments]
+        tracer = at(ast.Attribute(at(ast.Constant(self._name)), method, ast.Load()))
+        return at(ast.Call(tracer, given, []))
+
+    def marked(self, node: ast.AST | None, name: str, method: str) -> bool:
+        """Whether a node calls a method of what a string stands for.
+
+        Parameters
+        ----------
+        node : ast.AST or None
+            Any node.
+        name : str
+            The string.
+        method : str
+            The method.
+
+        Returns
+        -------
+        bool
+            False for other calls.
+        """
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == method
+            and isinstance(node.func.value, ast.Constant)
+            and node.func.value.value == name
+        )
+
+    def put(self, node: ast.expr) -> tuple[int, ast.expr]:
+        """The number of an assigned value, -1 for none, and the value itself.
+
+        Parameters
+        ----------
+        node : ast.expr
+            An expression.
+
+        Returns
+        -------
+        number : int
+            Of the source.
+        value : ast.expr
+            Without the call.
+        """
+        if self.marked(node, self._values, "put"):
+            assert isinstance(node, ast.Call)
+            number = node.args[0]
+            assert isinstance(number, ast.Constant)
+            return int(str(number.value)), node.args[1]
+        return -1, node

@@ -1,0 +1,211 @@
+"""`Tracer`: the traced sources of a process; `Gate`: how the code of one function reaches the probes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from types import CodeType
+from typing import Any
+
+from suspectra_recorder.experiments.dependences.calls import State
+from suspectra_recorder.experiments.dependences.columns import Columns
+from suspectra_recorder.experiments.dependences.probes import idle, probes
+from suspectra_recorder.experiments.dependences.rewriting import Rewritten, rewrite
+from suspectra_recorder.experiments.dependences.tables import TracedSource
+from suspectra_recorder.experiments.dependences.value_probes import Probe
+from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import _thread
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+_OPERANDS = ("keep", "take", "drop")
+
+
+class Gate:
+    """What code of a function has as a constant: the probes by name.
+
+    Parameters
+    ----------
+    path : str
+        Of its source.
+    line : int
+        Where the function begins, of those inside of others the outermost; 0 for the module.
+    board : Switchboard
+        Keeps operands whose value may be that of the whole.
+    """
+
+    def __init__(self, path: str, line: int, board: Switchboard):
+        self.path, self.line = path, line
+        self.__dict__.update(idle)
+        self.__dict__.update({name: getattr(board, name) for name in _OPERANDS})
+
+
+class Tracer(Instrument):
+    """The traced sources of a process.
+
+    Parameters
+    ----------
+    is_test : callable
+        Whether a path, relative to the workspace, is test code.
+
+    Attributes
+    ----------
+    sources : list of TracedSource
+        In the order in which they were loaded.
+    """
+
+    tests = True
+    """Test code is traced, too: what it passes is what the program begins with."""
+
+    def __init__(self, is_test: Callable[[str], bool]):
+        self.sources: list[TracedSource] = []
+        self._is_test = is_test
+        self._test_paths: set[str] = set()
+        self._gates: list[Gate] = []
+        self._board = Switchboard()
+        self._next = self._next_scope = 0
+        self._frames: list[int] = []
+        self._captured: dict[int, tuple[int, list[str]]] = {}
+        self._by_line: dict[int, list[tuple[int, int, int]]] = {}
+        self._withs: set[int] = set()
+        self._probes: dict[str, Probe] = {}
+        self._only: Collection[tuple[str, int]] | None = None
+        self._thread = 0
+        self._columns = Columns(0)
+
+    def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
+        """Let a source tell this tracer what it does."""
+        is_test = self._is_test(path)
+        if is_test:
+            self._test_paths.add(path)
+        made = rewrite(tree, path, placeholder, self._next, self._next_scope, is_test=is_test, asserts=asserts)
+        return lambda: self._add(made)
+
+    def _add(self, made: Rewritten) -> None:
+        self.sources.append(made.source)
+        self._next_scope = made.next_scope
+        for number, site in enumerate(made.source.sites, self._next):
+            self._frames.append(site.frame)
+            if site.kind == "with":
+                self._withs.add(number)
+            if site.kind not in ("entry", "parameter", "target", "native", "argument"):
+                self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number))
+        self._next += len(made.source.sites)
+        self._captured.update(made.captured)
+
+    def finish(self, code: CodeType, placeholder: str, path: str) -> CodeType:
+        """Give compiled code its gates, one for each function of a module or class.
+
+        Parameters
+        ----------
+        code : CodeType
+            Of the module.
+        placeholder : str
+            The string that stands for the tracer.
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        CodeType
+            That reaches the probes.
+        """
+        return self._with_gates(code, placeholder, self._gate(path, 0), in_function=False)
+
+    def _with_gates(self, code: CodeType, name: str, gate: Gate, *, in_function: bool) -> CodeType:
+        constants: list[object] = []
+        for constant in code.co_consts:
+            if type(constant) is CodeType:
+                is_function = bool(constant.co_flags & _NEW_LOCALS)
+                own_gate = self._gate(gate.path, constant.co_firstlineno) if is_function and not in_function else gate
+                constants.append(self._with_gates(constant, name, own_gate, in_function=in_function or is_function))
+            else:
+                constants.append(gate if type(constant) is str and constant == name else constant)
+        return code.replace(co_consts=tuple(constants))
+
+    def _gate(self, path: str, line: int) -> Gate:
+        gate = Gate(path, line, self._board)
+        self._gates.append(gate)
+        self._open(gate)
+        return gate
+
+    # a run
+
+    def start(self, descriptor: int, only: Collection[tuple[str, int]] | None = None) -> State:
+        """Trace from now on.
+
+        Parameters
+        ----------
+        descriptor : int
+            The file that takes the columns; 0 to keep them.
+        only : collection of (str, int), optional
+            Files and lines whose functions are traced, besides test code; all unless given.
+
+        Returns
+        -------
+        State
+            Of the run that is being traced.
+        """
+        columns = self._columns = Columns(descriptor)
+        self._thread = _thread.get_ident()
+        state = State(
+            columns,
+            self._frames,
+            self._captured,
+            self._site_at,
+            self._withs.__contains__,
+            self._ask_who_calls,
+            self._fill,
+        )
+        self._probes, self._only = probes(state), None if only is None else self._gates_at(only)
+        for gate in self._gates:
+            self._open(gate)
+        return state
+
+    def _gates_at(self, places: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
+        lines: dict[str, list[int]] = {}
+        for gate in self._gates:
+            lines.setdefault(gate.path, []).append(gate.line)
+        return {(path, max((one for one in lines.get(path, ()) if one <= line), default=-1)) for path, line in places}
+
+    def stop(self) -> None:
+        """Trace no longer."""
+        self._probes = {}
+        for gate in self._gates:
+            gate.__dict__.update(idle)
+
+    def _fill(self) -> None:
+        """The trace has as many nodes as it may."""
+        self._columns.full = True
+        self.stop()
+
+    def _open(self, gate: Gate) -> None:
+        only = self._only
+        if only is None or (gate.path, gate.line) in only or gate.path in self._test_paths:
+            gate.__dict__.update(self._probes)
+
+    def _ask_who_calls(self) -> None:
+        """Let calls by other threads than this one through, as if nothing was traced."""
+        main, ident = self._thread, _thread.get_ident
+
+        def checked(probe: Probe, otherwise: Probe) -> Probe:
+            def asked(*given: Any) -> Any:
+                return probe(*given) if ident() == main else otherwise(*given)
+
+            return asked
+
+        self._probes = {name: checked(probe, idle[name]) for name, probe in self._probes.items()}
+        for gate in self._gates:
+            self._open(gate)
+
+    def _site_at(self, frame: int, line: int) -> int:
+        """The statement of a function at a line: the shortest that covers it; -1 for none."""
+        fitting = [
+            (end - begin, -number) for begin, end, number in self._by_line.get(frame, ()) if begin <= line <= end
+        ]
+        return -min(fitting)[1] if fitting else -1
+
+
+_NEW_LOCALS = 0x02  # what code of functions has, and that of modules and classes has not: CO_NEWLOCALS
