@@ -102,6 +102,8 @@ class PointDependences:
     >>> found = table.at(4, 4)
     >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
     (4, [2])
+    >>> table.first_on(4) == found
+    True
     >>> table.decision(Span(2, 7, 2, 8)) == table.decisions_skipping(found)[0]
     True
     >>> len(PointDependences.of_source(source.encode())) == len(table), len(PointDependences.of_source(b"def"))
@@ -201,6 +203,29 @@ class PointDependences:
                 if size is None or extent < size:
                     found, size = point, extent
         return found
+
+    def first_on(self, line: int) -> int:
+        """Find the first statement, or part of one, on a line.
+
+        Parameters
+        ----------
+        line : int
+            From 1.
+
+        Returns
+        -------
+        int
+            The number of the point: the first that begins there, or else the smallest around it; -1 for none.
+        """
+        around = self._by_line.get(line, ())
+        begins = [point for point in around if (span := self.span[point]) is not None and span.line == line]
+        if begins:
+            return min(begins, key=lambda point: self.span[point] or ())
+        return min(around, key=lambda point: self._lines(point), default=-1)
+
+    def _lines(self, point: int) -> int:
+        span = self.span[point]
+        return 0 if span is None else span.end_line - span.line
 
     def decision(self, span: Span) -> int:
         """Find the decision that is made by a part of the source.

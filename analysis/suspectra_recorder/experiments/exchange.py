@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from suspectra_recorder.experiments.assignments import Assignment
+from suspectra_recorder.experiments.call_marks import Body
 from suspectra_recorder.experiments.decisions import Site
 from suspectra_recorder.instrumentation import own
 
@@ -137,6 +138,28 @@ class TracedRun(TypedDict):
     """In the order of the numbers of their sites."""
 
 
+class ThreadColumns(TypedDict):
+    """What a thread did: columns of int32 in base 64.
+
+    Examples
+    --------
+    >>> nothing: ThreadColumns = {"events": "", "call_of": "", "functions": "", "callers": "", "lines": ""}
+    >>> sorted(nothing)
+    ['call_of', 'callers', 'events', 'functions', 'lines']
+    """
+
+    events: str
+    """For a decision twice its number, and 1 more where it came out true; for the beginning of call n ``-1 - n``."""
+    call_of: str
+    """The call in which each event happened, -1 outside of all."""
+    functions: str
+    """The number of each call's function."""
+    callers: str
+    """The call that made each call, -1 for none."""
+    lines: str
+    """The line from which each call was made, -1 for none."""
+
+
 class Findings(TypedDict, total=False):
     """What a kind of run adds to an answer.
 
@@ -179,6 +202,10 @@ class Findings(TypedDict, total=False):
     """File and line of the last calls that led to the failure, the outermost first."""
     assignments: list[tuple[str, int, Sequence[Assignment]]]
     """The loaded sources with the numbers of their first assignments, and their assignments."""
+    threads: list[ThreadColumns]
+    """The path of the run."""
+    functions: list[tuple[str, int, Sequence[Body]]]
+    """The loaded sources with the numbers of their first functions, and the bodies of these."""
 
 
 class _Optional(Findings, total=False):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.experiments.paths import NotingPath
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
 from suspectra_recorder.experiments.value_kinds import make_value_kinds
@@ -125,4 +126,6 @@ def make_kinds(
         kinds["mutant"] = Mutating(board, name_of)
     if not {"value", "values", "states"}.isdisjoint(names):
         kinds |= make_value_kinds(board)
+    if "path" in names:
+        kinds["path"] = NotingPath(board, sources)
     return kinds

@@ -171,18 +171,32 @@ class Switchboard(Instrument):
             the first are noted.
         """
         decisions = array("L")
+
+        def note(decision: int) -> None:
+            if len(decisions) < MAX_DECISIONS:
+                decisions.append(decision)
+
+        self.listen(note)
+        return decisions
+
+    def listen(self, note: Callable[[int], object]) -> None:
+        """Call a function with each decision from now on, besides counting them.
+
+        Parameters
+        ----------
+        note : callable
+            Gets twice the number of the decision, and 1 more where it came out true.
+        """
         limit = self._limit
 
         def decide(number: int, taken: bool) -> bool:
-            if len(decisions) < MAX_DECISIONS:
-                decisions.append(2 * number + taken)
+            note(2 * number + taken)
             limit.left -= 1
             if limit.left < 0:
                 limit.stop()
             return taken
 
         self.decide = decide
-        return decisions
 
     def switch(
         self, switched: Sequence[Point], watched: Sequence[Point] = (), mark: Callable[[], int] = _no_mark

@@ -1,0 +1,285 @@
+"""Paths of tests, as a machine has recorded them."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode
+from collections.abc import Sequence
+from pathlib import Path as FilePath
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.dependences.control import Calls, ControlDependences
+from suspectra.evidence.sources import SourceReader
+from suspectra.experiments.runs import Answer, Runs, answer_of
+from suspectra.location import Location
+from suspectra.paths.path import NO_BRANCH, Path
+from suspectra.program.point_dependences import PointDependences, joined
+from suspectra.program.points import Span
+from suspectra_recorder.experiments.call_marks import Body
+from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.experiments.exchange import Job, RunAnswer, ThreadColumns
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+PATH: Job = {"kind": "path"}
+"""The job that changes nothing, and notes the path."""
+
+_Sites = tuple[str, int, Sequence[Site]]
+_Bodies = tuple[str, int, Sequence[Body]]
+
+CALL = "call"
+"""The kind of an event that is the beginning of a call."""
+
+
+class Place(NamedTuple):
+    """What events of a path execute.
+
+    Parameters
+    ----------
+    kind : str
+        That of the decision, such as ``if``, or ``call``.
+    location : Location
+        Of what is decided by, or of the body of the function that is called.
+    column : int
+        Where it begins in the first line, in bytes from 0.
+    function : str
+        The function that is called; empty for a decision.
+
+    Examples
+    --------
+    >>> Place("if", Location("cart.py", 8), 7, "").location.short
+    'cart.py:8'
+    """
+
+    kind: str
+    location: Location
+    column: int
+    function: str
+
+
+class RecordedPath(NamedTuple):
+    """The path of a test.
+
+    Parameters
+    ----------
+    answer : Answer
+        How the run ended.
+    path : Path
+        Its decisions and calls. Statements are numbers of `Paths.places`.
+    """
+
+    answer: Answer
+    path: Path
+
+
+class Paths:
+    """Records the paths of tests, with the same numbers for the same decisions in all of them.
+
+    Parameters
+    ----------
+    workspace : Path
+        Where the sources are.
+
+    Attributes
+    ----------
+    places : list of Place
+        What the statements of paths are.
+    """
+
+    def __init__(self, workspace: FilePath):
+        self.places: list[Place] = []
+        self._numbers: dict[tuple[str, str, int], int] = {}
+        self._read = SourceReader(FilePath(os.path.realpath(workspace)))
+        self._tables: dict[str, PointDependences] = {}
+
+    def record(self, runs: Runs, test: str, seconds: float) -> RecordedPath:
+        """Run a test unaltered, and note its path.
+
+        Parameters
+        ----------
+        runs : Runs
+            What runs it; it was started for runs of the kind ``path``.
+        test : str
+            Its name.
+        seconds : float
+            How long it may take.
+
+        Returns
+        -------
+        RecordedPath
+            However the test ends.
+        """
+        (answer,) = runs.ask(test, [PATH], steps=MAX_DECISIONS, seconds=seconds)
+        return self.from_answer(answer)
+
+    def from_answer(self, answer: RunAnswer) -> RecordedPath:
+        """Read what a machine answered to a job like `PATH`.
+
+        Parameters
+        ----------
+        answer : RunAnswer
+            As JSON has it.
+
+        Returns
+        -------
+        RecordedPath
+            The events of one thread after those of another.
+        """
+        program = _Program(self, answer.get("sites", ()), answer.get("functions", ()))
+        paths = [program.path(thread) for thread in answer.get("threads", ())]
+        starts = np.cumsum([0, *map(len, paths)])
+        depends_on = [
+            np.where(path.depends_on >= 0, path.depends_on + start, -1)
+            for path, start in zip(paths, starts.tolist(), strict=False)
+        ]
+        none = [np.zeros(0, np.int64)]
+        whole = Path(
+            np.concatenate([*none, *(path.statement for path in paths)]),
+            np.concatenate([*none, *depends_on]),
+            np.concatenate([*none, *(path.outcome for path in paths)]),
+        )
+        ended: RunAnswer = {
+            "outcome": answer["outcome"],
+            "exception": answer["exception"],
+            "seconds": answer["seconds"],
+            "message": answer.get("message", ""),
+            "sources": answer.get("sources", {}),
+        }
+        return RecordedPath(answer_of(ended), whole)
+
+    def number(self, file: str, kind: str, index: int, place: Place) -> int:
+        """The number of a decision or a function, the same in all runs.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace.
+        kind : str
+            Whether it is a decision or a call.
+        index : int
+            Which one of its file.
+        place : Place
+            What is known of it.
+
+        Returns
+        -------
+        int
+            An index of `places`.
+        """
+        number = self._numbers.setdefault((file, kind, index), len(self.places))
+        if number == len(self.places):
+            self.places.append(place)
+        return number
+
+    def table(self, file: str) -> PointDependences:
+        """What the points of a source depend on.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        PointDependences
+            Without any point where the source can't be read.
+        """
+        if file not in self._tables:
+            self._tables[file] = PointDependences.of_source(self._read(file) or b"")
+        return self._tables[file]
+
+
+class _Program:
+    """The decisions and functions of one process, by the numbers that they have there."""
+
+    def __init__(self, paths: Paths, sites: Sequence[_Sites], functions: Sequence[_Bodies]):
+        files = sorted({file for file, _, _ in (*sites, *functions)})
+        self._tables = [paths.table(file) for file in files]
+        first_point = dict(zip(files, np.cumsum([0, *map(len, self._tables)]).tolist(), strict=False))
+        self._file_of = {file: number for number, file in enumerate(files)}
+        self._files = files
+        self._first_point = first_point
+        self.points = joined(self._tables)
+        bodies = [(file, first + n, body) for file, first, all_ in functions for n, body in enumerate(all_)]
+        total = 1 + max((number for _, number, _ in bodies), default=-1)
+        self.function_statement = np.full(total, -1, np.int64)
+        self.function_file = np.full(total, -1, np.int64)
+        inside: dict[str, list[tuple[tuple[int, int], tuple[int, int], int]]] = {}
+        for file, first, all_ in functions:
+            for index, (line, column, end_line, end_column, name) in enumerate(all_):
+                place = Place(CALL, Location(file, line, end_line), column, name)
+                self.function_statement[first + index] = paths.number(file, CALL, index, place)
+                self.function_file[first + index] = self._file_of[file]
+                inside.setdefault(file, []).append(((line, column), (end_line, end_column), first + index))
+        total = max((first + len(decisions) for _, first, decisions in sites), default=0)
+        self.decision_statement = np.full(total, -1, np.int64)
+        self.decision_point = np.full(total, -1, np.int64)
+        self.decision_function = np.full(total, -1, np.int64)
+        for file, first, decisions in sites:
+            for index, (kind, line, column, end_line, end_column, _) in enumerate(decisions):
+                place = Place(kind, Location(file, line, end_line), column, "")
+                self.decision_statement[first + index] = paths.number(file, "decision", index, place)
+                point = self._tables[self._file_of[file]].decision(Span(line, column, end_line, end_column))
+                self.decision_point[first + index] = point + first_point[file] if point >= 0 else -1
+                around = [body for body in inside.get(file, ()) if body[0] <= (line, column) < body[1]]
+                if around:
+                    self.decision_function[first + index] = max(around)[2]
+
+    def path(self, columns: ThreadColumns) -> Path:
+        """The path of one thread."""
+        events, call_of, functions, callers, lines = map(
+            _column,
+            (columns["events"], columns["call_of"], columns["functions"], columns["callers"], columns["lines"]),
+        )
+        is_entry = events < 0
+        number = np.where(is_entry, 0, events // 2)
+        call = np.where(is_entry, -events, call_of + 1)  # calls are numbered from 1, and 0 is outside of all
+        entry = np.full(len(functions) + 1, -1, np.int64)
+        entry[call[is_entry]] = np.flatnonzero(is_entry)
+        self._put_into_own_calls(events, call, functions, entry)
+        caller = np.append(-1, callers + 1)
+        point, statement = np.full(len(events), -1, np.int64), np.full(len(events), -1, np.int64)
+        decided = ~is_entry
+        point[decided] = self.decision_point[number[decided]]
+        statement[decided] = self.decision_statement[number[decided]]
+        statement[is_entry] = self.function_statement[functions[call[is_entry] - 1]]
+        calls = Calls(point, call, entry, caller, self._calling(functions, callers, lines))
+        reason = ControlDependences(self.points, calls).parent.astype(np.int64)
+        # without a decision in its call the call itself is the reason, and for that the call from which it was made
+        own = np.where(is_entry, entry[np.maximum(caller[call], 0)], entry[call])
+        reason = np.where(reason >= 0, reason, np.where(own < np.arange(len(own)), own, -1))
+        return Path(statement, reason, np.where(is_entry, NO_BRANCH, events % 2))
+
+    def _put_into_own_calls(self, events: Ints, call: Ints, functions: Ints, entry: Ints) -> None:
+        """Decisions of a function that was resumed unseen belong to its last call, not to the one that resumed it."""
+        noted = np.append(-1, functions)[call]
+        own, decided = noted.copy(), events >= 0
+        own[decided] = self.decision_function[events[decided] // 2]
+        for event in np.flatnonzero(own != noted).tolist():
+            known = np.flatnonzero((functions == own[event]) & (entry[1:] < event)) + 1
+            call[event] = known[-1] if own[event] >= 0 and len(known) else 0
+
+    def _calling(self, functions: Ints, callers: Ints, lines: Ints) -> Ints:
+        """For each call, and first for what is outside of all, the point from which it was made."""
+        known: dict[tuple[int, int], int] = {}
+        found = np.full(len(functions) + 1, -1, np.int64)
+        for number, (caller, line) in enumerate(zip(callers.tolist(), lines.tolist(), strict=True), 1):
+            if caller < 0:
+                continue
+            file = int(self.function_file[functions[caller]])
+            if (file, line) not in known:
+                known[file, line] = self._first_at(file, line)
+            found[number] = known[file, line]
+        return found
+
+    def _first_at(self, file: int, line: int) -> int:
+        """The first statement that begins on a line, or else what contains the line."""
+        table = self._tables[file]
+        point = table.first_on(line)
+        return point + self._first_point[self._files[file]] if point >= 0 else -1
+
+
+def _column(text: str) -> Ints:
+    return np.frombuffer(b64decode(text), np.int32).astype(np.int64)

@@ -1,0 +1,129 @@
+"""Letting each function of a source say when a call of it begins, waits and ends, without changing what it does.
+
+The body of a function is put into ``try: … finally: marks.leave(number)``, behind ``marks.enter(number)``. Where it can
+be suspended, ``yield value`` becomes ``marks.resume(marks.suspend(value), (yield marks.take()))``: what is done
+meanwhile belongs to others. A lambda gets ``marks.left(marks.enter(number), body)``. The marks are a constant of the
+code, as cells are in recorded code.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Body(NamedTuple):
+    """The body of a function: lines from 1, columns in bytes from 0, the last one not included.
+
+    Parameters
+    ----------
+    line, column, end_line, end_column : int
+        Where it begins and ends.
+    name : str
+        That of the function, with those around it.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    name: str
+
+
+def insert_marks(tree: ast.Module, name: str, first: int) -> list[Body]:
+    """Mark the calls of all functions of a source.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The source; changed in place.
+    name : str
+        The string that stands for the marks; nowhere else in the source.
+    first : int
+        The number of its first function.
+
+    Returns
+    -------
+    list of Body
+        Its functions, by number from `first` on.
+
+    Raises
+    ------
+    RecursionError
+        When the source is nested too deeply.
+    """
+    marking = _Marking(name, first)
+    marking.fields(tree, "")
+    ast.fix_missing_locations(tree)
+    return marking.bodies
+
+
+class _Marking:
+    def __init__(self, name: str, first: int):
+        self.bodies: list[Body] = []
+        self._name, self._first = name, first
+
+    def fields(self, node: ast.AST, scope: str) -> None:
+        """Mark what a node contains; `scope` is the name of the function or class around it."""
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                value[:] = [self._marked(child, scope) if isinstance(child, ast.AST) else child for child in value]
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._marked(value, scope))
+
+    def _marked(self, node: ast.AST, scope: str) -> ast.AST:
+        if isinstance(node, _FUNCTIONS):
+            return self._function(node, scope)
+        if isinstance(node, ast.ClassDef):
+            scope = f"{scope}{node.name}."
+        self.fields(node, scope)
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+            return self._suspended(node)
+        return node
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: str) -> ast.AST:
+        name = f"{scope}{'<lambda>' if isinstance(node, ast.Lambda) else node.name}"
+        if isinstance(node, ast.Lambda):
+            number = self._number(node.body, node.body, name)
+            self.fields(node, f"{name}.")
+            value = node.body
+            node.body = self._call("left", value, self._call("enter", value, self._constant(number, value)), value)
+            return node
+        has_text = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+        text, body = (node.body[:1], node.body[1:]) if has_text else ([], node.body)
+        number = self._number(body[0], body[-1], name) if body else -1
+        self.fields(node, f"{name}.")
+        if number >= 0:
+            body = node.body[len(text) :]
+            place = body[0]
+            enter, leave = (
+                ast.copy_location(ast.Expr(self._call(method, place, self._constant(number, place))), place)
+                for method in ("enter", "leave")
+            )
+            node.body = [*text, enter, ast.copy_location(ast.Try(body, [], [], [leave]), place)]
+        return node
+
+    def _suspended(self, node: ast.Yield | ast.YieldFrom | ast.Await) -> ast.expr:
+        given = node.value or self._constant(None, node)
+        node.value = self._call("take", node)
+        return self._call("resume", node, self._call("suspend", node, given), node)
+
+    def _number(self, begin: ast.expr | ast.stmt, end: ast.expr | ast.stmt, name: str) -> int:
+        assert end.end_lineno is not None  # the parser sets both
+        assert end.end_col_offset is not None
+        self.bodies.append(Body(begin.lineno, begin.col_offset, end.end_lineno, end.end_col_offset, name))
+        return self._first + len(self.bodies) - 1
+
+    def _constant(self, value: int | None, place: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Constant(value), place)
+
+    def _call(self, method: str, place: ast.AST, *arguments: ast.expr) -> ast.expr:
+        marks = ast.copy_location(ast.Constant(self._name), place)
+        function = ast.copy_location(ast.Attribute(marks, method, ast.Load()), place)
+        return ast.copy_location(ast.Call(function, list(arguments), []), place)
