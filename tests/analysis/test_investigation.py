@@ -17,7 +17,8 @@ from suspectra.spectrum import Elements, Function, Spectrum
 from suspectra.suspicion import called_by, top_suspects
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos
-from suspectra.techniques.repairs import repairs
+from suspectra.techniques.investigation import scores
+from suspectra.techniques.repairs import Repair, repairs
 
 # the failing tests t1 and t2, the passing ones t3 and t4; statements on lines 1 to 6
 SPECTRUM = Spectrum.from_matrix(
@@ -87,6 +88,27 @@ def test_a_guard_ranks_behind_the_others_that_repair_and_never_behind_what_was_n
     report, after = ranked(made("t1", 2, guard=True))
     assert after == before, "not to raise says nothing about the fault"
     assert "This is where it is noticed" in report.explain(after.index(2)).sentences[1]
+
+
+def test_a_guard_stays_before_repairs_that_say_little():
+    base = make_technique("evidence").localize(SPECTRUM)
+    *_, guard, last = base.order.tolist()
+    hiding = (Repair("switch", 1.0, as_good=1, tried=20, hides=True),)
+    good = Repair("value", 1.0, as_good=1, tried=20)
+    weak = replace(good, as_good=8)
+    assert 1 < weak.factor < 2
+    for repair, behind in ((weak, True), (replace(good, tried=2, share=0.8), False)):
+        score = scores(base, {guard: hiding, last: (repair,)})
+        assert bool(score[last] < score[guard]) is behind
+
+
+def test_further_kinds_that_repair_count_half():
+    base = make_technique("evidence").localize(SPECTRUM)
+    switched, replaced = Repair("switch", 1.0, as_good=1, tried=20), Repair("value", 1.0, as_good=2, tried=20)
+    one, two = scores(base, {0: (switched,)})[0], scores(base, {0: (replaced, switched)})[0]
+    assert two / one == pytest.approx(replaced.factor**0.5)
+    report, lines = ranked(made("t1", 4), made("t1", 4, kind="value"), made("t2", 2, Outcome.FAILED))
+    assert report.explain(lines.index(4)).substituted.startswith("6^1 * 5^0.5 / ")
 
 
 def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():

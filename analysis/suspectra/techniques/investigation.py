@@ -35,6 +35,7 @@ PRIOR_EXPONENT = 1.4
 `benchmarks/rank_prior.py`."""
 
 _EVIDENCE = AllEvidence()
+_TELLING = 2.0  # the factor of repairs before which no check that only hides the symptom ranks
 _STEP = 1e-9  # of a score: the difference to one that ranks right behind it
 _KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation"}
 
@@ -154,16 +155,15 @@ class Investigation(Staged):
         if element not in ranked.repairs:
             known = _EVIDENCE.explain(ranked.base, int(ranked.base.position[element]))
             return Explanation(headline(report, suspect), known.sentences, INFO.formula)
-        best = _best(ranked.repairs[element])
+        several = sorted(ranked.repairs[element], key=_weight, reverse=True)
         before = ranked.base.suspect_of(element)
         sentences = [
             *ranked.in_words(element),
-            _rarity(best),
+            *(_rarity(repair) for repair in several if repair is several[0] or repair.factor > 1),
             f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
             in_words(suspect.ef, suspect.ep, spectrum.counts),
         ]
-        factor = "1" if best.hides else f"{best.likelihood:.4g}^{best.share:.4g}"
-        put_in = f"{factor} / {before.rank_average:.4g}^{PRIOR_EXPONENT}"
+        put_in = f"{_product(several)} / {before.rank_average:.4g}^{PRIOR_EXPONENT}"
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
 
 
@@ -191,12 +191,20 @@ def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Flo
     prior = _prior(base)
     known = prior.copy()
     for element, several in found.items():
-        known[element] *= _best(several).factor
+        known[element] *= _factor(several)
     hiding = [element for element, several in found.items() if all(repair.hides for repair in several)]
     if hiding:
-        others = [element for element in found if known[element] > prior[element]]
+        others = [element for element, several in found.items() if _factor(several) >= _TELLING]
         _raise_above(float(known[hiding].max()), others, known)
     return known
+
+
+def _factor(several: Iterable[Repair]) -> float:
+    """By what the odds of a statement are multiplied; after the best kind of experiments, which others depend on, these
+    count half.
+    """
+    best, *others = sorted((repair.factor for repair in several), reverse=True)
+    return float(best * np.prod(others) ** 0.5)
 
 
 def _raise_above(least: float, elements: list[int], known: Floats) -> None:
@@ -218,13 +226,14 @@ def _prior(base: EvidenceReport) -> Floats:
     return prior
 
 
-def _best(several: tuple[Repair, ...]) -> Repair:
-    """The repair that says most; one that does not only hide the symptom, if there is one."""
-    return max(several, key=_weight)
-
-
 def _weight(repair: Repair) -> tuple[bool, float]:
     return not repair.hides, repair.factor
+
+
+def _product(several: Iterable[Repair]) -> str:
+    """What `_factor` multiplies, the repair that says most first."""
+    known = [repair for repair in several if not repair.hides]
+    return " * ".join(f"{one.likelihood:.4g}^{one.share / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
 
 
 def _rarity(repair: Repair) -> str:
