@@ -76,8 +76,15 @@ def test_a_mutant_that_breaks_passing_tests_counts_for_less():
     found = repairs([*first, *second], SPECTRUM)
     assert [(found[n][0].share, found[n][0].as_good) for n in (0, 1)] == [(1, 1), (0.5, 2)]
     assert found[0][0].factor == 26, "of two statements one has a change that all tests accept"
+    assert not repairs([made("t1", 1, **good), made("t2", 1, **good)], SPECTRUM)[0][0].accepted, (
+        "no passing test was run"
+    )
+    assert repairs([made("t1", 5, **good)], SPECTRUM)[4][0].accepted, "no passing test executes it"
     nothing = [made("t1", 3, **bad), *(made(test, 3, Outcome.FAILED, **bad) for test in ("t3", "t4"))]
     assert repairs(nothing, SPECTRUM)[2][0].factor == 1, "it breaks as much as it repairs"
+    many = Spectrum.from_matrix([[1, 1]] * 7, failed=[True] * 6 + [False])
+    worst = [made(f"t{n}", 1, **bad) for n in range(1, 7)] + [made("t7", 1, Outcome.FAILED, **bad)]
+    assert repairs(worst, many)[0][0].share == 0, "it breaks all passing tests that were run"
 
 
 def test_a_guard_ranks_behind_the_others_that_repair_and_never_behind_what_was_not_tried():

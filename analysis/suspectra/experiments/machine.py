@@ -61,6 +61,8 @@ class Machine(Runs):
         Tests that may be run several times in one process.
     notices : list of Problem
         What is different from a run by pytest itself.
+    threads : tuple of str
+        The names of threads that were started before the tests, and do not run in them.
 
     Raises
     ------
@@ -117,6 +119,7 @@ class Machine(Runs):
         self.tests = frozenset(greeting["tests"])
         self.together = frozenset(greeting["together"])
         self.notices = list(notices(file, greeting))
+        self.threads = tuple(greeting["threads"])
         self._greeted = greeting
 
     def _run(self, program: Program) -> None:
@@ -340,6 +343,3 @@ def notices(file: str, greeting: Greeting) -> Iterator[Problem]:
     if shared := greeting["shared"]:
         cause = f"each run makes its own {', '.join(shared)}: what a process has set up can't be shared with another"
         yield Problem(file, "", cause, "expect fewer runs if that takes long")
-    if threads := greeting["threads"]:
-        cause = f"threads that were started before the tests do not run in them: {', '.join(threads)}"
-        yield Problem("", "", cause, "start threads in fixtures if the tests need them")

@@ -134,9 +134,21 @@ class RepeatedTests:
         """
         file = self._file_of[name]
         machine = self._once(self._machines, file, lambda: self._machine(file))
-        return self._once(
-            self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing, forks=self._forks)
-        )
+        try:
+            return self._once(
+                self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing, forks=self._forks)
+            )
+        except EvidenceError:
+            self._note_threads(machine)
+            raise
+
+    def _note_threads(self, machine: Machine | FreshRuns) -> None:
+        """Say which threads a test that can't be run again may have needed; others do without them."""
+        if isinstance(machine, Machine) and machine.threads:
+            cause = f"threads that were started before the tests do not run in them: {', '.join(machine.threads)}"
+            notice = Problem("", "", cause, "start threads in fixtures if the tests need them")
+            if notice not in self.notices:
+                self.notices.append(notice)
 
     @property
     def pending(self) -> int:

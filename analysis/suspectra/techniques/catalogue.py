@@ -133,9 +133,10 @@ INVESTIGATION = TechniqueInfo(
     "Investigation",
     "experiment",
     "Suspectra",
-    "L^q / (rank by All evidence)^1.4, for each further kind of experiments that repair times L^(q / 2); q = (failing"
-    " tests that the best alteration repairs - passing tests that it breaks) / failing tests that were tried; L = (1 / 2) /"
-    " ((n - 1 / 2) / (N + a)), n of N altered statements have no lower q, a = 24 for a mutant that all tests accept, else 4",
+    "L^q / (rank by All evidence)^1.4, for each further kind of experiments that repair times L^(q / 2);"
+    " q = r / F - b / min(F, P), with r of F failing tests that were tried repaired by the best alteration, and b of P"
+    " passing ones broken; L = (1 / 2) / ((n - 1 / 2) / (N + a)), n of N altered statements have no lower q, a = 24 for"
+    " a mutant that all tests accept, else 4",
     EXPERIMENTS,
     "The combination of all experiments: strong wherever one alteration makes failing tests pass. Needs `suspectra"
     " investigate`; what no experiment repairs is ranked by All evidence.",

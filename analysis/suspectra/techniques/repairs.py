@@ -31,12 +31,16 @@ class Repair:
     kind : str
         As experiments have it: ``switch``, ``value`` or ``mutant``.
     share : float
-        How many failing tests the best alteration repairs, less how many passing tests it breaks, as a share of the
-        failing tests that were tried; 0 if it breaks more.
+        The share of the failing tests that were tried which the best alteration repairs, less as much for each passing
+        test that it breaks, and all if it breaks every passing test that was tried; at least 0.
     as_good : int
         How many statements have a share that is not smaller, this one included.
     tried : int
         How many statements were altered in this way.
+    accepted : bool
+        It is a change of the program that repairs all failing tests and breaks no passing one, and passing tests that
+        execute the statement were run with it, if there are any. Other alterations are made for one run, and may be
+        different ones for different tests.
     hides : bool
         Nothing but a check that raises was left out, which may hide the symptom alone: it says nothing about the fault.
     made : tuple of Experiment
@@ -57,17 +61,10 @@ class Repair:
     share: float
     as_good: int
     tried: int
+    accepted: bool = False
     hides: bool = False
     made: tuple[Experiment, ...] = ()
     found: tuple[Experiment, ...] = ()
-
-    @property
-    def accepted(self) -> bool:
-        """Whether it is a change of the program that repairs all tests and breaks none.
-
-        Other alterations are made for one run, and may be different ones for different tests.
-        """
-        return self.kind == MUTANT and self.share > 1 - _ROUNDING
 
     @property
     def likelihood(self) -> float:
@@ -150,7 +147,8 @@ def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) ->
             )
             made = tuple(one for several in statements[element].made.values() for one in several)
             found = tuple(one for one in made if _repairs(one, failing))
-            yield element, Repair(kind, good, as_good, number, hides[element], made, found)
+            accepted = kind == MUTANT and good > 1 - _ROUNDING and _passed(made, element, spectrum)
+            yield element, Repair(kind, good, as_good, number, accepted, hides[element], made, found)
 
 
 def _with_failing(tried: _Tried, failing: Set[str]) -> bool:
@@ -170,7 +168,7 @@ def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spect
 
 
 def _good(made: Iterable[Experiment], elsewhere: int, failing: Set[str]) -> float:
-    """The share of failing tests that pass in any experiment, less passing tests that fail; -1 if none passes."""
+    """`Repair.share` of some experiments; -1 if no failing test passes in any."""
     passes: dict[str, bool] = {}
     for one in made:
         if one.outcome is not Outcome.NOT_REACHED:
@@ -179,7 +177,13 @@ def _good(made: Iterable[Experiment], elsewhere: int, failing: Set[str]) -> floa
     kept = [passed for test, passed in passes.items() if test not in failing]
     if not any(repaired):
         return -1.0
-    return max(repaired.count(True) - kept.count(False), 0) / (len(repaired) + elsewhere)
+    failed, broken = len(repaired) + elsewhere, kept.count(False)
+    return max(repaired.count(True) / failed - broken / max(min(failed, len(kept)), 1), 0.0)
+
+
+def _passed(made: Iterable[Experiment], element: int, spectrum: Spectrum) -> bool:
+    """Whether passing tests were run with what is at a statement, if any executes it."""
+    return not spectrum.counts.ep[element] or any(one.test not in spectrum.failing_names for one in made)
 
 
 def _hides(kind: str, tried: _Tried, failing: Set[str]) -> bool:
