@@ -5,7 +5,11 @@ import subprocess
 import sys
 from types import ModuleType
 
+import pytest
+
 from suspectra.cli import run
+from suspectra.errors import EvidenceError
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra_recorder.experiments.order import Order
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
@@ -54,3 +58,25 @@ def test_what_would_be_imported_from_the_original_is_imported_from_its_copy(tmp_
     Order(str(copy), (), (), "", original=str(original)).import_from_workspace()
     assert sys.path[:3] == [str(copy / "src"), str(original / "venv"), str(tmp_path)]
     assert finder.MAPPING == {"x": str(original / "src" / "x"), "y": str(copy / "src")}
+
+
+def test_threads_are_mentioned_only_if_a_test_may_need_them(tmp_path):
+    (tmp_path / "test_threads.py").write_text(
+        "import threading\n"
+        "threading.Thread(target=threading.Event().wait, name='listener', daemon=True).start()\n"
+        "def test_fails():\n    assert 1 == 2\n"
+        "def test_passes():\n    pass\n"
+    )
+    failing = [FailingTest(f"test_threads.py::{name}", "test_threads.py") for name in ("test_fails", "test_passes")]
+    tests = RepeatedTests(PYTEST, tmp_path, failing)
+    try:
+        assert tests["test_threads.py::test_fails"].fails
+        assert tests.notices == []
+        for _ in range(2):
+            with pytest.raises(EvidenceError, match="passes when it runs alone"):
+                tests["test_threads.py::test_passes"]
+        (notice,) = tests.notices
+        assert "do not run in them: " in notice.cause
+        assert "listener" in notice.cause
+    finally:
+        tests.close()

@@ -18,7 +18,6 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import EVERY, Outcome
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.switching import Switch, switches
 from suspectra.mutation.edit import Edit
 
@@ -234,28 +233,6 @@ def test_a_test_that_depends_on_chance_is_refused(machine):
 def test_a_test_that_passes_alone_is_refused(machine):
     with pytest.raises(EvidenceError, match="test_that_passes passes when it runs alone"):
         RepeatedTest(name_of("test_that_passes"), machine)
-
-
-def test_threads_are_mentioned_only_if_a_test_may_need_them(tmp_path):
-    (tmp_path / "test_threads.py").write_text(
-        "import threading\n"
-        "threading.Thread(target=threading.Event().wait, name='listener', daemon=True).start()\n"
-        "def test_fails():\n    assert 1 == 2\n"
-        "def test_passes():\n    pass\n"
-    )
-    failing = [FailingTest(f"test_threads.py::{name}", "test_threads.py") for name in ("test_fails", "test_passes")]
-    tests = RepeatedTests(PYTEST, tmp_path, failing)
-    try:
-        assert tests["test_threads.py::test_fails"].fails
-        assert tests.notices == []
-        for _ in range(2):
-            with pytest.raises(EvidenceError, match="passes when it runs alone"):
-                tests["test_threads.py::test_passes"]
-        (notice,) = tests.notices
-        assert "do not run in them: " in notice.cause
-        assert "listener" in notice.cause
-    finally:
-        tests.close()
 
 
 def test_fresh_processes_find_the_same(machine, project):
