@@ -7,8 +7,11 @@
 
 `faulty_subjects.py` describes what a subject is. Of each, the tests are recorded once in a copy. Then each technique
 that needs experiments gets a new log, and `suspectra investigate --seconds N` makes them, for all failing tests of the
-subject together. The rank is that of the best faulty statement; of a tie, its middle. Seconds are those of the whole
-command. Each result is added to a file, from which an interrupted benchmark goes on; `--again` measures anew.
+subject together. Techniques that search for the causes of one failure get the first failing test by name, and
+`suspectra causes --seconds N` searches: the suspected causes are ranked first, all of them as a tie, then the other
+wrong states, then the statements around, and what is left by Ochiai. The rank is that of the best faulty statement, and
+of a tie its middle. Seconds are those of the whole command. The share is the part of the nodes that a step leaves out,
+on average. Each result is added to a file, from which an interrupted benchmark goes on; `--again` measures anew.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,8 +31,10 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+import numpy as np
 from faulty_subjects import FAMILIES, FAULTS, LEFT_OUT, Subject, subjects
 
+from suspectra.causes.techniques import TECHNIQUES as CAUSES
 from suspectra.errors import NothingToRank
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
@@ -42,7 +48,9 @@ from suspectra.techniques.catalogue import CATALOGUE
 BASELINE = "ochiai"
 OBSERVING = (BASELINE, "evidence")
 EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if Need.EXPERIMENTS in entry.info.needs)
+MEASURED = (*EXPERIMENTING, *CAUSES)
 TOP = (1, 3, 5)
+_LEFT = re.compile(r"(\d+) of (\d+) nodes left")
 PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import
 MAX_EXTRA_S = 600  # seconds beyond those that it gets, after which an investigation is ended
 Result = dict[str, Any]
@@ -134,6 +142,51 @@ class Measured:
             "problems": [line for line in made.stderr.splitlines() if line.startswith("suspectra: ")],
         }
 
+    def by_causes(self, found: Result) -> Result:
+        """The rank of the best faulty statement if one reads what a search for causes has found, and then by Ochiai."""
+        report = Localizer(make_technique(BASELINE)).update(find_source(self.workspace, edges=True).read())
+        elements = report.spectrum.elements
+        read: list[list[int]] = [[]]
+        for number, name in enumerate(("roots", "transitive", "around")):
+            for state in found[name]:
+                element = elements.at(state["file"], state["line"])
+                if element is not None and not any(element in group for group in read):
+                    read[0].append(element) if number == 0 else read.append([element])
+        level = report.level.astype(np.int64) + len(read)
+        for place, group in enumerate(read):
+            level[group] = place
+        faults, _ = FaultList.read(self.workspace / FAULTS).elements(elements)
+        ranked = report.level >= 0
+        faulty = np.unique(np.concatenate(faults))
+        first = int(level[faulty[ranked[faulty]]].min())
+        before, equal = int((level[ranked] < first).sum()), int((level[ranked] == first).sum())
+        return {"rank": before + (equal + 1) / 2, "best": before + 1, "worst": before + equal}
+
+    def with_search(self, technique: str, seconds: float) -> Result:
+        """A search for the causes of the first failing test."""
+        options = ["--technique", technique, "--seconds", str(seconds), "--format", "json"]
+        began = time.perf_counter()
+        nothing: Result = {"roots": [], "transitive": [], "around": []}
+        try:
+            command = ("causes", sorted(self.failing)[0], *options, "--", *self._pytest)
+            made = self._suspectra(*command, timeout=seconds + MAX_EXTRA_S)
+        except subprocess.TimeoutExpired:
+            return {**self.by_causes(nothing), "seconds": seconds + MAX_EXTRA_S, "problem": "it did not end"}
+        took = round(time.perf_counter() - began, 2)
+        try:
+            found = json.loads(made.stdout)
+        except ValueError:
+            return {**self.by_causes(nothing), "seconds": took, "problem": made.stderr.strip()[-500:]}
+        return {
+            **self.by_causes(found),
+            "runs": found["alterations"],
+            "repairs": [f"{one['file']}:{one['line']} {one['instance']}" for one in found["roots"]],
+            "shares": [round(1 - int(left) / int(nodes), 3) for left, nodes in _LEFT.findall(made.stderr)],
+            "seconds": took,
+            "complete": found["complete"],
+            "problems": [line for line in made.stderr.splitlines() if line.startswith("suspectra: ")],
+        }
+
 
 class Results:
     """Results of techniques, one line of JSON each, which are measured once."""
@@ -179,7 +232,12 @@ def measure(subject: Subject, techniques: Sequence[str], seconds: float, python:
         counts = {"kind": subject.kind, "tests": measured.tests, "failing": len(measured.failing)}
         for name in missing:
             observing = name in OBSERVING
-            found = measured.ranks(name) if observing else measured.with_new_experiments(name, seconds)
+            if observing:
+                found = measured.ranks(name)
+            elif name in CAUSES:
+                found = measured.with_search(name, seconds)
+            else:
+                found = measured.with_new_experiments(name, seconds)
             results.add(subject, name, seconds, counts | found)
             cost = "" if observing else f"  {found.get('runs', 0)} runs, {found['seconds']:.1f} s"
             problem = f"  {found['problem']}" if "problem" in found else ""
@@ -194,6 +252,7 @@ def figures(found: Sequence[Result]) -> dict[str, float]:
     ranks = [one["rank"] for one in found]
     made = [one for one in found if "runs" in one]
     seconds = sum(one["seconds"] for one in made)
+    shares = [share for one in made for share in one.get("shares", ())]
     return {
         "subjects": len(found),
         "mean_rank": round(mean(ranks), 2),
@@ -203,6 +262,9 @@ def figures(found: Sequence[Result]) -> dict[str, float]:
         "seconds": round(seconds, 1),
         "rate": round(sum(one["runs"] for one in made) / seconds, 1) if seconds else 0.0,
         "complete": sum(bool(one["complete"]) for one in made),
+        "share": round(mean(shares), 2)
+        if (shares := [share for one in made for share in one.get("shares", ())])
+        else 0.0,
     }
 
 
@@ -216,16 +278,19 @@ def harmed(found: dict[str, Result], baseline: dict[str, Result]) -> dict[str, t
 
 
 def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
-    yield "| | mean rank | Top-1 | Top-3 | Top-5 | worse than Ochiai | all tried | runs | seconds | runs a second |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    columns = ["mean rank", "Top-1", "Top-3", "Top-5", "worse than Ochiai", "all tried", "runs", "seconds"]
+    columns += ["runs a second", "share"]
+    yield "| | " + " | ".join(columns) + " |"
+    yield "|---" + "|---:" * len(columns) + "|"
     for name, found in by_technique.items():
         row = figures(list(found.values()))
         worse = len(harmed(found, by_technique[BASELINE]))
         cells: list[object] = [name, f"{row['mean_rank']:.2f}", *(row[f"top_{n}"] for n in TOP), worse]
         if row["runs"]:
             cells += [row["complete"], row["runs"], f"{row['seconds']:.0f}", f"{row['rate']:.0f}"]
+            cells.append(f"{row['share']:.0%}" if row["share"] else "")
         else:
-            cells += [""] * 4
+            cells += [""] * 5
         yield "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -247,14 +312,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subjects", action="append", metavar="|".join([*FAMILIES, "FOLDER"]), help="repeatable")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names of subjects (repeatable)")
-    parser.add_argument("--technique", action="append", choices=EXPERIMENTING, help="repeatable; by default all")
+    parser.add_argument("--technique", action="append", choices=MEASURED, help="repeatable; by default all")
     parser.add_argument("--seconds", type=float, default=20, help="of each investigation")
     parser.add_argument("--corpus", type=Path, help="folder of the corpus after which mutants and releases are made")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "state_based")
     parser.add_argument("--results", type=Path, help="by default a file of the cache")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     chosen = parser.parse_args()
-    techniques = [*OBSERVING, *(chosen.technique or EXPERIMENTING)]
+    techniques = [*OBSERVING, *(chosen.technique or MEASURED)]
     python = environment_of(chosen.cache)
     results = Results(chosen.results or chosen.cache / "results.jsonl", again=chosen.again)
     families: dict[str, dict[str, dict[str, Result]]] = {}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from suspectra import __version__
+from suspectra.causes_command import register as register_causes
 from suspectra.console import (
     BAD_INPUT,
     INTERNAL_ERROR,
@@ -308,5 +309,6 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
 for command in RECORD_COMMANDS:
     cli.add_command(command)
 register_investigate(cli)
+register_causes(cli)
 register_evaluation(cli)
 register_markov(cli)

@@ -42,6 +42,13 @@ INVESTIGATION_SECONDS = Option(
     flag="seconds",
 )
 
+CAUSES_SECONDS = Option(
+    "causes_seconds",
+    60.0,
+    "How many seconds the search for the causes of one failure may take.",
+    flag="seconds",
+)
+
 EXCLUDE_MARKERS = Option(
     "exclude_markers",
     (),

@@ -1,6 +1,7 @@
 """The search for the causes of a failure: altered states, cuts, and what is reported."""
 
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from io import StringIO
@@ -14,6 +15,7 @@ from suspectra.causes.search import CauseSearch
 from suspectra.causes.solver import SmtSolver
 from suspectra.causes.states import NewValue, Point, States
 from suspectra.causes.techniques import TECHNIQUES
+from suspectra.cli import run
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, Property
 from suspectra.dependences.trace import DependenceTrace, Site
@@ -361,3 +363,74 @@ def test_a_report_without_causes_says_so():
     line = State("a.py", 40, 40, 1, "3")
     assert str(Narrowing((), (), (), 9, 0)) == "the fault lies where inputs are used"
     assert str(Narrowing((), (line._replace(line=88),), (line,), 9, 3)) == "the fault lies between a.py:88 and a.py:40"
+
+
+# the command
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    for name, text in PROGRAMS.items():
+        (folder / name).write_text(text)
+    record = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    subprocess.run(record, cwd=folder, capture_output=True, check=False)
+    assert (folder / ".suspectra" / "recording").exists()
+    return folder
+
+
+def causes(folder, *arguments):
+    return run(["causes", "--workspace", str(folder), *arguments, "--", *PYTEST])
+
+
+def test_the_command_traces_the_test_and_says_what_is_wrong(recorded, capsys):
+    assert causes(recorded, "*_total", "--format", "json") == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert found["complete"]
+    assert found["alterations"] > 0
+    assert {state["file"] for state in found["roots"]} == {"shop.py"}
+    assert {state["line"] for state in found["roots"]} <= {29, 30, 31, 32}
+    assert "the fault lies before shop.py" in err
+    assert causes(recorded, "*_total", "--technique", "single-step") == 0
+    assert "Suspected causes of test_shop.py::test_total" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [("*", "it fits 4 failing tests"), ("test_shop.py::test_none", "no recorded test has this name")],
+)
+def test_the_command_wants_one_failing_test(recorded, capsys, test, said):
+    assert causes(recorded, test) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_changed_sources_and_tests_that_pass_now_are_refused(recorded, capsys):
+    shop, tests = recorded / "shop.py", recorded / "test_shop.py"
+    shop.write_text(shop.read_text() + "\n")
+    assert causes(recorded, "*_total") == 2
+    assert "it was changed after the tests ran" in capsys.readouterr().err
+    shop.write_text(PROGRAMS["shop.py"])
+    tests.write_text(PROGRAMS["test_shop.py"].replace("== 4", "== 3"))
+    assert causes(recorded, "*_total") == 2
+    assert "test_total passes when it runs alone" in capsys.readouterr().err
+    tests.write_text(PROGRAMS["test_shop.py"])
+
+
+def test_the_command_keeps_what_is_known_when_it_is_interrupted(recorded, capsys, monkeypatch):
+    def interrupted(step, out):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suspectra.output.causes.write_narrowing", interrupted)
+    assert causes(recorded, "*_total") == 130
+    assert "Suspected causes" in capsys.readouterr().out
+
+
+def test_the_techniques_are_listed_with_when_not_to_use_them(capsys):
+    assert run(["techniques"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"  {name} " in listed for name in TECHNIQUES)
+    assert "not for code that only computes" in listed
+    assert run(["techniques", "--format", "json"]) == 0
+    advice = {one["name"]: one["advice"] for one in json.loads(capsys.readouterr().out)}
+    assert "Not for code that only computes" in advice["mdfs"]

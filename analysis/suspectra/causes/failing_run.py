@@ -81,17 +81,17 @@ def _inputs(trace: DependenceTrace, is_right: Bools, read: Read) -> Bools:
     graph = trace.graph
     flow = graph.kind == DependenceKind.FLOW
     source, target = graph.source[flow], graph.target[flow]
-    from_right = _all_sources(source, target, is_right)
     kind_of = np.array([site.kind for site in trace.sites], object)[graph.site]
     given = (kind_of == "parameter") & ~trace.is_test
-    natives = np.flatnonzero((kind_of == "native") & from_right & ~trace.is_test)
     reading = np.zeros(len(graph), bool)
     calls: dict[str, frozenset[tuple[int, int]]] = {}
-    for node in natives.tolist():
+    for node in np.flatnonzero((kind_of == "native") & ~trace.is_test).tolist():  # ascending: earlier reads are known
         site = trace.sites[graph.site[node]]
         if site.file not in calls:
             calls[site.file] = _calls_without_arguments(read(site.file))
-        reading[node] = (site.line, site.column) in calls[site.file]
+        sources = graph.sources_of(node)
+        from_right = len(sources) > 0 and bool((is_right[sources] | reading[sources]).all())
+        reading[node] = from_right and (site.line, site.column) in calls[site.file]
     stored = (kind_of == "value") & _all_sources(source, target, reading) & ~trace.is_test
     return np.asarray(given | reading | stored)
 

@@ -1,0 +1,200 @@
+"""An inquiry: the causes of the failure of a recorded test, found by running it again and again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suspectra.causes import solver
+from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
+from suspectra.causes.failing_run import points_of
+from suspectra.causes.report import CauseReport, Narrowing
+from suspectra.causes.search import CauseSearch
+from suspectra.causes.techniques import DEFAULT
+from suspectra.dependences.trace import DependenceTrace
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.investigation import Suspects
+from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
+from suspectra.experiments.safety import Safety
+from suspectra.experiments.streams import most_alike
+from suspectra.experiments.system_use import system_use
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+MAX_SUSPECTS = 50
+"""Statements whose functions are traced if a run is too long for a whole trace."""
+
+
+@dataclass
+class Inquiry:
+    """Asks for the causes of one failure, within some time.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    test : FailingTest
+        The test that fails.
+    suspects : Suspects
+        The ranking that weighted techniques use, and where passing tests and sources are known.
+    seconds : float
+        For the whole.
+    technique : str
+        A name of `suspectra.causes.techniques.TECHNIQUES`.
+    safety : Safety
+        What altered runs may do.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        What could not be done, and what is missing.
+    """
+
+    workspace: Path
+    command: Sequence[str]
+    test: FailingTest
+    suspects: Suspects
+    seconds: float = 60.0
+    technique: str = DEFAULT
+    safety: Safety = field(default_factory=Safety)
+    problems: list[Problem] = field(default_factory=list, init=False)
+    _search: CauseSearch | None = field(default=None, init=False)
+    _began: float = field(default=0.0, init=False)
+    _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
+
+    def steps(self) -> Generator[Narrowing]:
+        """Search until the causes can't be narrowed down any further, or the time is up.
+
+        Yields
+        ------
+        Narrowing
+            As each is known. Close the generator to stop early: no process is left.
+
+        Raises
+        ------
+        EvidenceError
+            When the test can't be traced or altered.
+        """
+        self._began = time.monotonic()
+        end = self._began + self.seconds
+        self.workspace = Path(os.path.realpath(self.workspace))
+        with self.safety.folder(self.workspace) as folder:
+            tests = self._repeated(folder)
+            try:
+                test = tests[self.test.name]
+                trace = self._traced(folder)
+                self._search = self._prepared(test, trace, folder, end)
+                yield from self._search.steps()
+            finally:
+                tests.close()
+                left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]
+                if left_out:
+                    cause = f"no other values were tried in modules that may do harm: {', '.join(left_out)}"
+                    self.problems.append(Problem("", "", cause, "allow it with --all-modules, best with --copy"))
+
+    @property
+    def report(self) -> CauseReport:
+        """What is known so far; nothing before the first step."""
+        seconds = time.monotonic() - self._began if self._began else 0.0
+        if self._search is None:
+            return CauseReport(self.test.name, (), (), (), (), (), 0, False, seconds)
+        return self._search.report.after(seconds)
+
+    def _repeated(self, folder: Path) -> RepeatedTests:
+        passing = most_alike(self.test.name, self.suspects.spectrum(self._group))[:MAX_PASSING]
+        return RepeatedTests(
+            self.command,
+            folder,
+            [self.test],
+            ("states", "values"),
+            passing,
+            self.safety.excluded,
+            self.workspace,
+        )
+
+    @property
+    def _group(self) -> int:
+        groups = enumerate(self.suspects.groups)
+        return next((number for number, tests in groups if self.test.name in tests), 0)
+
+    def _traced(self, folder: Path) -> DependenceTrace:
+        with Machine(
+            self.command, folder, self.test.file, [self.test.name], (KIND,), self.safety.excluded, self.workspace
+        ) as machine:
+            trace = trace_dependences(machine, self.test.name, suspects=self._most_suspicious())
+        cure = "look there yourself if no cause is found elsewhere"
+        self.problems += [Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out]
+        return trace
+
+    def _most_suspicious(self) -> list[tuple[str, int]]:
+        """The statements whose functions are traced if the whole run is too long."""
+        elements = self.suspects.spectrum(self._group).elements
+        places = [(elements.files[file], line) for file, line in zip(elements.file, elements.line, strict=True)]
+        at = {place: self.suspects.at(self._group, *place) for place in places}
+        return [place for place in sorted(at, key=lambda place: -at[place])[:MAX_SUSPECTS] if at[place] > 0]
+
+    def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseSearch:
+        """The search, with all that it needs."""
+        self.problems += test.runs.notices
+        values = self._values(test, end)
+        if not solver.is_available():
+            self.problems.append(solver.missing_solver())
+        alterations = StateAlterations(
+            lambda job: test.alone(job, TIME_BOUND_S),
+            points_of(trace),
+            frozenset((trace.outcome >= 0).nonzero()[0].tolist()),
+            values,
+            str(folder) + os.sep,
+            solver.SmtSolver() if solver.is_available() else None,
+            end,
+        )
+        spectrum, group = self.suspects.spectrum(self._group), self._group
+
+        def passes(file: str, line: int) -> bool:
+            element = spectrum.elements.at(file, line)
+            return element is not None and bool(spectrum.counts.ep[element] > 0)
+
+        return CauseSearch(
+            trace,
+            alterations,
+            self.technique,
+            read=self.suspects.read,
+            at=lambda file, line: self.suspects.at(group, file, line),
+            passes=passes,
+            harmful=self._harmful,
+        )
+
+    def _values(self, test: RepeatedTest, end: float) -> KnownValues:
+        """The values of the failing run, and of passing ones as far as there is time."""
+        noted = _noted(test, test.test, TRACE_S)
+        until = time.monotonic() + (end - time.monotonic()) * PASSING_SHARE
+        others = []
+        for name in most_alike(self.test.name, self.suspects.spectrum(self._group))[:MAX_PASSING]:
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            try:
+                others.append(_noted(test, name, left))
+            except EvidenceError:
+                continue  # it was not collected
+        return KnownValues(noted, others)
+
+    def _harmful(self, file: str) -> bool:
+        if self.safety.all_modules:
+            return False
+        if file not in self._uses:
+            self._uses[file] = system_use(self.suspects.read(file) or b"")
+        return bool(self._uses[file])
+
+
+def _noted(test: RepeatedTest, name: str, seconds: float) -> NotedValues:
+    (answer,) = test.runs.ask(name, [{"kind": "values"}], steps=MAX_DECISIONS, seconds=seconds)
+    return NotedValues.from_answer(answer)

@@ -1,0 +1,116 @@
+"""The command `causes`. Only click and what is as light is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
+from suspectra.causes.techniques import DEFAULT, TECHNIQUES
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
+from suspectra.errors import Problem, UsageError
+from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.causes.inquiry import Inquiry
+
+SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES)
+"""The options about what altered runs may do."""
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line.
+
+    Parameters
+    ----------
+    cli : click.Group
+        The group of all commands.
+    """
+
+    @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] TEST [-- pytest ...]")
+    @workspace_option
+    @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
+    @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
+    @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+    @options(*map(declared, SAFETY))
+    @click.argument("test", metavar="")
+    @click.pass_context
+    def causes(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Search for the causes of the failure of TEST: run it again and again with other decisions and values.
+
+        TEST is the name of a recorded test that fails, or a glob that fits one. The command behind -- takes options of
+        pytest, and no tests. Altered runs execute your test with wrong conditions and values: do this only with tests
+        that can't do harm. When the search is interrupted, what is known is written.
+        """
+        return _causes(context.meta[COMMAND], chosen)
+
+
+class _Options(TypedDict):
+    workspace: Path
+    python: str | None
+    causes_seconds: float
+    technique: str
+    form: str
+    exclude_markers: tuple[str, ...]
+    copy: bool
+    all_modules: bool
+    test: str
+
+
+def _causes(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.causes.inquiry import Inquiry
+    from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.sources import Sources
+    from suspectra.experiments.safety import Safety
+    from suspectra.output.causes import write_json, write_text
+    from suspectra.recording.launch import resolve
+    from suspectra.suspicion import Suspicion
+
+    evidence = find_source(chosen["workspace"], edges=True).read()
+    root = os.path.realpath(chosen["workspace"])
+    failing = failing_tests(evidence, [chosen["test"]])
+    if len(failing) > 1:
+        cause = f"it fits {len(failing)} failing tests"
+        raise UsageError(Problem(chosen["test"], "", cause, f"name one of them, such as {next(iter(failing))}"))
+    suspicion = Suspicion(evidence, everywhere=True)
+    require_unchanged(evidence, suspicion.files, chosen["workspace"])
+    (test,) = failing.values()
+    inquiry = Inquiry(
+        Path(root),
+        resolve(command, root, python=chosen["python"]).arguments,
+        test,
+        suspicion,
+        chosen["causes_seconds"],
+        chosen["technique"],
+        Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"]),
+    )
+    interrupted = _search(inquiry)
+    report = inquiry.report
+    if chosen["form"] == "json":
+        write_json(report, sys.stdout)
+    else:
+        write_text(report, sys.stdout, Sources(chosen["workspace"]))
+    warn(dict.fromkeys(inquiry.problems))
+    return INTERRUPTED if interrupted else 0 if report.roots else NOTHING_TO_RANK
+
+
+def _search(inquiry: Inquiry) -> bool:
+    """Search as long as the user lets it go on; whether it was interrupted."""
+    from suspectra.output.causes import write_narrowing
+
+    try:
+        with closing(inquiry.steps()) as steps:
+            for step in steps:
+                write_narrowing(step, sys.stderr)
+    except KeyboardInterrupt:
+        return True  # what is known is kept, and shown
+    return False
