@@ -132,8 +132,7 @@ class RepeatedTests:
         EvidenceError
             When no experiments can be made with it; the same one each time.
         """
-        file = self._file_of[name]
-        machine = self._once(self._machines, file, lambda: self._machine(file))
+        machine = self.machine(name)
         try:
             return self._once(
                 self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing, forks=self._forks)
@@ -149,6 +148,27 @@ class RepeatedTests:
             notice = Problem("", "", cause, "start threads in fixtures if the tests need them")
             if notice not in self.notices:
                 self.notices.append(notice)
+
+    def machine(self, name: str) -> Machine | FreshRuns:
+        """Start what runs a test, unless it runs already.
+
+        Parameters
+        ----------
+        name : str
+            Its node id.
+
+        Returns
+        -------
+        Machine or FreshRuns
+            That of its module.
+
+        Raises
+        ------
+        EvidenceError
+            When the module can't be collected; the same one each time.
+        """
+        file = self._file_of[name]
+        return self._once(self._machines, file, lambda: self._machine(file))
 
     @property
     def pending(self) -> int:

@@ -1,0 +1,186 @@
+"""The passing test whose path is nearest: real runs of pytest, one machine for all cases."""
+
+import sys
+import textwrap
+import time
+
+import pytest
+
+from suspectra.errors import EvidenceError
+from suspectra.experiments.nearest_path import NearestPath, Order, PathSearchLimits
+from suspectra.experiments.recorded_paths import Paths
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+
+CART = """\
+import itertools
+
+_count = itertools.count()
+
+
+def total(prices, member=False):
+    result = 0
+    for price in prices:
+        if price > 100:
+            price -= 10
+        result += price
+    if member:
+        result = discount(result)
+    return result
+
+
+def discount(amount):
+    if amount >= 100:
+        return amount - 10
+    return amount
+
+
+def chance():
+    return 1 if next(_count) % 2 else 2
+
+
+def check(price):
+    if price < 0:
+        raise ValueError(price)
+    return price
+"""
+TESTS = """\
+import pytest
+from cart import chance, check, total
+
+
+def test_member():
+    assert total([60, 40], member=True) == 100
+
+
+def test_a_guest():
+    assert total([60, 40]) == 100
+
+
+def test_a_small_cart():
+    assert total([6, 4], member=True) == 10
+
+
+def test_a_large_price():
+    assert total([110, 4], member=True) == 94
+
+
+def test_the_same_way():
+    assert total([70, 40], member=True) == 100
+
+
+def test_negative():
+    assert check(-1) == -1
+
+
+def test_positive():
+    assert check(1) == 1
+
+
+def test_of_chance():
+    chance()
+    chance_is = [chance() for _ in range(__import__("random").choice([1, 2, 3, 4, 5, 6]))]
+    assert not chance_is
+
+
+def test_of_nothing():
+    assert not 1
+
+
+def test_that_fails_too():
+    assert total([1]) == 2
+
+
+@pytest.mark.skip
+def test_skipped():
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def tests(tmp_path_factory):
+    workspace = tmp_path_factory.mktemp("cart")
+    (workspace / "cart.py").write_text(CART)
+    (workspace / "test_cart.py").write_text(textwrap.dedent(TESTS))
+    names = [line[4:-3] for line in TESTS.splitlines() if line.startswith("def ")]
+    failing = [FailingTest(f"test_cart.py::{name}", "test_cart.py") for name in names]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    running = RepeatedTests(command, workspace, failing, kinds=["path"])
+    yield running, Paths(workspace)
+    running.close()
+
+
+def search(tests, failing, *passing, order=Order.FEWEST, **limits):
+    names = [f"test_cart.py::{name}" for name in passing]
+    found = NearestPath(*tests, f"test_cart.py::{failing}", names, order)
+    limits = PathSearchLimits(time.monotonic() + 60, **limits)
+    return found, list(found.search(limits))
+
+
+def in_words(differences):
+    return [(one.location.line, one.kind, one.instance, one.outcome, one.wanted) for one in differences]
+
+
+def test_the_nearest_path_differs_in_the_decision_that_is_wrong(tests):
+    found, compared = search(tests, "test_member", "test_a_guest", "test_a_large_price", "test_a_small_cart")
+    assert found.complete
+    assert len(compared) == 3
+    assert found.nearest.test == "test_cart.py::test_a_small_cart"
+    assert in_words(found.nearest.report) == [(18, "if", 1, True, False)]
+    assert found.nearest.parts == found.nearest.report[0]
+    assert found.nearest.differing == 1
+    assert found.nearest.shared == 7
+
+
+def test_the_papers_order_takes_the_latest_decisions(tests):
+    late, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price", order=Order.LATEST)
+    assert in_words(late.nearest.report) == [(12, "if", 1, True, False)]
+    few, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price")
+    assert in_words(few.nearest.report) == [(9, "if", 1, False, True)]
+
+
+def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
+    found, compared = search(tests, "test_member", "test_the_same_way", "test_a_guest")
+    assert [one.same_path for one in compared] == [True, False]
+    assert found.nearest.test == "test_cart.py::test_a_guest"
+    alone, _ = search(tests, "test_member", "test_the_same_way")
+    assert alone.nearest is None
+
+
+def test_an_exception_that_ends_the_run(tests):
+    found, _ = search(tests, "test_negative", "test_positive")
+    assert in_words(found.nearest.report) == [(28, "if", 1, True, False)]
+
+
+def test_tests_that_do_not_pass_are_left_out(tests):
+    found, compared = search(tests, "test_member", "test_that_fails_too", "test_skipped", "test_a_guest")
+    assert [one.test for one in compared] == ["test_cart.py::test_a_guest"]
+    assert [problem.cause for problem in found.problems] == [
+        f"test_cart.py::{name} does not pass when it runs alone, so it was not compared"
+        for name in ("test_that_fails_too", "test_skipped")
+    ]
+
+
+def test_a_limit_leaves_the_search_incomplete(tests):
+    assert len(search(tests, "test_member", "test_a_guest", "test_a_small_cart", passing=1)[1]) == 1
+    found = NearestPath(*tests, "test_cart.py::test_member", ["test_cart.py::test_a_guest"])
+    assert not list(found.search(PathSearchLimits(0.0)))
+    assert not found.complete
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("test_a_guest", "test_cart.py::test_a_guest passes when it runs alone"),
+        ("test_of_nothing", "test_cart.py::test_of_nothing makes no decision in the program"),
+        ("test_of_chance", "two runs of test_cart.py::test_of_chance take different paths, from cart.py:2"),
+    ],
+)
+def test_a_failing_test_that_can_not_be_compared(tests, name, cause):
+    def many_times():  # two runs may be alike by chance
+        for _ in range(20):
+            search(tests, name, "test_a_guest")
+
+    with pytest.raises(EvidenceError) as refused:
+        many_times()
+    assert refused.value.problem.cause.startswith(cause)
+    assert refused.value.problem.cure
