@@ -145,6 +145,13 @@ def test_a_called_function_depends_on_what_decided_on_the_call():
     assert pairs(ControlDependences(table, calls).direct()) == [(0, 1), (0, 5), (1, 2), (1, 3), (3, 4)]
 
 
+def test_a_call_that_nothing_decided_on_depends_on_the_call_around_it():
+    table = PointDependences.of_source(b"def f(a):\n    g(a)\n\ndef g(a):\n    b = a\n")
+    points = np.array([*points_of(table, [(1, 0), (4, 0), (5, 4), (2, 4)])])
+    calls = Calls(points, np.array([0, 1, 1, 0]), np.array([0, 1]), np.array([-1, 0]), np.array([-1, table.at(2, 4)]))
+    assert pairs(ControlDependences(table, calls).direct()) == [(0, 1), (0, 3), (1, 2)]
+
+
 @pytest.mark.parametrize(
     ("body", "places", "expected"),
     [

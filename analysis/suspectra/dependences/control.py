@@ -131,10 +131,9 @@ class ControlDependences:
     def _direct(self) -> Edges:
         target, source = self._above
         live = (source == self.parent[target]) | (self._is_live(source, target) & self._decided(source))
-        entry = self._calls.entry[self._calls.call]
-        rest = np.flatnonzero(
-            (self.parent < 0) & ~self._calls.is_entry & (entry >= 0) & (entry < np.arange(len(entry)))
-        )
+        asking = self._calls.asking_call
+        entry = np.where(asking >= 0, np.append(self._calls.entry, -1)[asking], -1)
+        rest = np.flatnonzero((self.parent < 0) & (entry >= 0) & (entry < np.arange(len(entry))))
         return Edges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
 
     def inside(self) -> Edges:

@@ -14,6 +14,7 @@ from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.trace import DependenceTrace, Site
 from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
+from suspectra_recorder.experiments.decisions import Site as Decision
 from suspectra_recorder.experiments.decisions import instrument
 
 SourceOf = Callable[[str], bytes | None]
@@ -32,7 +33,7 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     caller : ndarray of int32, shape (calls,)
         The call that each call was made by; -1 for one that was made by nothing that is traced.
     calling : ndarray of int32, shape (calls,)
-        The site at which each call was made: that of the statement that is evaluated then; -1 for an unknown one.
+        The site at which each call was made; -1 where that is not known, then it is that of the caller's next node.
 
     Returns
     -------
@@ -55,12 +56,24 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     entry = np.full(len(caller), -1, np.int32)
     entered = np.flatnonzero(is_entry)[::-1]
     entry[trace.call[entered]] = entered  # the first one of each call
-    at = np.where(calling >= 0, points[np.maximum(calling, 0)], -1)
+    at = np.where(calling >= 0, points[np.maximum(calling, 0)], _next_point(points[graph.site], trace, entry, caller))
     dependences = ControlDependences(table, Calls(points[graph.site], trace.call, entry, caller, at))
     flow = Edges(graph.source, graph.target)
     control = [dependences.direct(), dependences.inside()]
     summary = dependences.summary(flow)
     return replace(trace, graph=_joined(graph, control, summary))
+
+
+def _next_point(point: Ints, trace: DependenceTrace, entry: Ints, caller: Ints) -> Ints:
+    """The point of the first node that a caller makes after a call began: it was evaluating that when it called."""
+    size = max(len(trace.graph), 1)
+    order = np.lexsort((np.arange(len(trace.graph)), trace.call))
+    keys = trace.call[order].astype(np.int64) * size + order
+    place = np.searchsorted(keys, caller.astype(np.int64) * size + entry)
+    node = np.append(order, -1)[place]
+    known = (entry >= 0) & (caller >= 0) & (node >= 0)
+    known &= np.append(trace.call, -1)[node] == caller
+    return np.where(known, np.append(point, -1)[node], -1)
 
 
 def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependences, Ints]:
@@ -124,9 +137,14 @@ def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
             listed = instrument(ast.parse(source), "", 0, asserts=asserts)
         except (SyntaxError, ValueError, RecursionError):
             return {}
-        if all(site.number < len(listed) and listed[site.number][1:3] == (site.line, site.column) for site in sites):
+        if all(_is_at(site, listed) for site in sites):
             return {number: Span(*one[1:5]) for number, one in enumerate(listed)}
     return {}
+
+
+def _is_at(site: Site, listed: Sequence[Decision]) -> bool:
+    """Whether the decision of a number is at the statement or the expression that a site names."""
+    return site.number < len(listed) and site.line <= listed[site.number].line <= site.end_line
 
 
 def _joined(graph: DependenceGraph, control: Sequence[Edges], summary: Edges) -> DependenceGraph:
