@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -88,15 +88,9 @@ def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
     >>> slice_svg(backward(trace), lambda file, line: "a = 1").count('class="box"')
     2
     """
-    boxes = _placed(list(_rows(found, limit)), found.direction)
-    edges = [
-        (source, target, kind)
-        for target in boxes.values()
-        for other, kind in found.after(target.step.node)
-        if (source := boxes.get(other)) is not None
-    ]
-    if found.direction is Direction.FORWARD:
-        edges = [(target, source, kind) for source, target, kind in edges]
+    rows = list(_rows(found, limit))
+    boxes = _placed([[branch.step for branch in row] for row in rows], found.direction)
+    edges = list(_edges(rows, boxes, found))
     width = max([box.x for box in boxes.values()], default=0) + _WIDE + _MARGIN
     width = max(width, 2 * _MARGIN + 640)
     height = max([box.y for box in boxes.values()], default=0) + _HIGH + _MARGIN + _LEGEND
@@ -105,7 +99,7 @@ def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
         f' viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="slice-title">',
         f'<title id="slice-title">{escape(_title(found))}</title>',
         f"<style>{STYLE}</style>",
-        '<defs><marker id="slice-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
+        '<defs><marker id="slice-head" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10"'
         ' orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>',
         f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>',
         *[_arrow(*edge) for edge in edges],
@@ -121,16 +115,31 @@ def _title(found: Slice) -> str:
     return f"{what}: {safe(found.trace.test)}"
 
 
-def _rows(found: Slice, limit: int) -> Iterator[list[Step]]:
+def _rows(found: Slice, limit: int) -> Iterator[list[Branch]]:
     """The steps by their distance from the roots, as far as they fit."""
     level: Sequence[Branch] = found.tree(4 * limit)
     left = limit
     while level and left > 0:
-        row = [branch.step for branch in level][: min(_ROW, left)]
+        row = list(level[: min(_ROW, left)])
         left -= len(row)
         yield row
-        shown = {step.node for step in row}
-        level = [inner for branch in level if branch.step.node in shown for inner in branch.branches]
+        level = [inner for branch in row for inner in branch.branches]
+
+
+def _edges(
+    rows: Sequence[Sequence[Branch]], boxes: Mapping[int, _Box], found: Slice
+) -> Iterator[tuple[_Box, _Box, DependenceKind]]:
+    """The branches of the tree, and values that are read besides: other decisions are above these already."""
+    drawn: set[tuple[int, int]] = set()
+    for branch in (branch for row in rows for branch in row):
+        near = [(inner.step.node, inner.why) for inner in branch.branches if inner.why is not None]
+        flows = [(other, kind) for other, kind in found.after(branch.step.node) if kind is DependenceKind.FLOW]
+        for other, kind in [*near, *flows]:
+            ends = (branch.step.node, other)
+            if other in boxes and ends not in drawn:
+                drawn.add(ends)
+                step, following = (boxes[node] for node in ends)
+                yield (following, step, kind) if found.direction is Direction.BACKWARD else (step, following, kind)
 
 
 def _placed(rows: Sequence[Sequence[Step]], direction: Direction) -> dict[int, _Box]:
