@@ -17,6 +17,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 if TYPE_CHECKING:
     from suspectra.arrays import Ints
+    from suspectra.dependences.located import SourceOf
     from suspectra.dependences.trace import DependenceTrace
 
 KIND = "dependences"
@@ -53,7 +54,7 @@ def trace_dependences(
     Returns
     -------
     DependenceTrace
-        Only with flow dependences.
+        With all dependences.
 
     Raises
     ------
@@ -78,7 +79,17 @@ def trace_dependences(
             f"two runs of {test} differ: it ends as {ends[0]}, then as {ends[1]}",
             "let it not depend on time, chance, threads or what ran before",
         )
-    return trace_of(test, answer["dependences"], columns, notices)
+    return trace_of(test, answer["dependences"], columns, _source_of(runs.workspace), notices)
+
+
+def _source_of(workspace: Path) -> SourceOf:
+    def source_of(path: str) -> bytes | None:
+        try:
+            return (workspace / path).read_bytes()
+        except OSError:
+            return None
+
+    return source_of
 
 
 def _ask(runs: Runs, test: str, job: Job, seconds: float) -> RunAnswer:
@@ -173,7 +184,9 @@ class _Texts(Sequence[str]):
         return str(self._texts[self._number[index]])
 
 
-def trace_of(test: str, answer: TracedRun, columns: Mapping[str, Ints], notices: Sequence[str] = ()) -> DependenceTrace:
+def trace_of(
+    test: str, answer: TracedRun, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
+) -> DependenceTrace:
     """What was traced.
 
     Parameters
@@ -184,13 +197,15 @@ def trace_of(test: str, answer: TracedRun, columns: Mapping[str, Ints], notices:
         What the machine answered.
     columns : mapping of str to ndarray of int32, shape (k,) or (k, columns)
         As `read_columns` gives them.
+    source_of : callable
+        Given a path, returns the source as it was run, or None.
     notices : sequence of str
         Sentences about what is left out.
 
     Returns
     -------
     DependenceTrace
-        Only with flow dependences.
+        With all dependences.
 
     Raises
     ------
@@ -201,6 +216,7 @@ def trace_of(test: str, answer: TracedRun, columns: Mapping[str, Ints], notices:
 
     from suspectra.dependences.flows import Names, variable_flows
     from suspectra.dependences.graph import DependenceGraph
+    from suspectra.dependences.located import with_control
     from suspectra.dependences.trace import DependenceTrace, Site
 
     sites: list[Site] = []
@@ -235,9 +251,21 @@ def trace_of(test: str, answer: TracedRun, columns: Mapping[str, Ints], notices:
     _require_code(test, answer, bool(np.any(~in_test)))
     texts = _Texts(answer["texts"], columns["text"])
     left_out = (*notices, *_left_out(answer))
-    return DependenceTrace(
+    trace = DependenceTrace(
         test, tuple(sites), graph, call, columns["outcome"], texts, int(answer["failure"]), in_test, left_out
     )
+    caller = np.append(np.int32(-1), columns["callers"])
+    return with_control(trace, source_of, caller, _calling(columns, len(caller)))
+
+
+def _calling(columns: Mapping[str, Ints], calls: int) -> Ints:
+    """The site at which each call was made, -1 for an unknown one."""
+    import numpy as np
+
+    found = np.full(calls, -1, np.int32)
+    entry, at, _ = columns["shared"].T  # only the first nodes of calls share what another site reads
+    found[columns["call"][entry]] = at
+    return found
 
 
 def _instances(site: Ints) -> Ints:

@@ -59,6 +59,8 @@ class Machine(Runs):
         Those that were collected.
     together : frozenset of str
         Tests that may be run several times in one process.
+    sources : mapping of str to str
+        The digests of the sources of the workspace that were loaded, by path.
     notices : list of Problem
         What is different from a run by pytest itself.
     threads : tuple of str
@@ -80,7 +82,7 @@ class Machine(Runs):
         excluded: Sequence[str] = (),
         original: Path | None = None,
     ):
-        self._file = file
+        self._file, self.workspace = file, workspace
         self._scratch = ScratchFolder()
         self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
         self._rest = b""
@@ -120,6 +122,7 @@ class Machine(Runs):
         self.together = frozenset(greeting["together"])
         self.notices = list(notices(file, greeting))
         self.threads = tuple(greeting["threads"])
+        self.sources = greeting["sources"]
         self._greeted = greeting
 
     def _run(self, program: Program) -> None:
@@ -246,7 +249,7 @@ class FreshRuns(Runs):
         original: Path | None = None,
     ):
         self._original = str(original or workspace)
-        self._command, self._workspace, self._file = tuple(command), workspace, file
+        self._command, self.workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
 
     def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
@@ -265,7 +268,7 @@ class FreshRuns(Runs):
         environment = dict(os.environ)
         kinds = tuple(job["kind"] for job in what["jobs"])
         order = Order(
-            str(self._workspace),
+            str(self.workspace),
             (test,),
             kinds,
             str(scratch),
@@ -275,8 +278,8 @@ class FreshRuns(Runs):
             answers=str(answers),
         )
         order.put_into(environment)
-        arguments = (*self._command, str(self._workspace / self._file))
-        program = Program(arguments, str(self._workspace), environment, timeout=seconds + START_S, guarded=True)
+        arguments = (*self._command, str(self.workspace / self._file))
+        program = Program(arguments, str(self.workspace), environment, timeout=seconds + START_S, guarded=True)
         ended = run(program)
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:

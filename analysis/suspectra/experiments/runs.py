@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -222,12 +223,15 @@ class Runs(ABC):
 
     Attributes
     ----------
+    workspace : Path
+        Where they run.
     together : frozenset of str
         Tests that may be run several times in one process.
     notices : sequence of Problem
         What is different from a run by pytest itself.
     """
 
+    workspace: Path = Path()
     together: frozenset[str] = frozenset()
     notices: Sequence[Problem] = ()
 

@@ -99,7 +99,8 @@ def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
         f' viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="slice-title">',
         f'<title id="slice-title">{escape(_title(found))}</title>',
         f"<style>{STYLE}</style>",
-        '<defs><marker id="slice-head" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10"'
+        '<defs><marker id="slice-head" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse"'
+        ' markerWidth="10" markerHeight="10"'
         ' orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>',
         f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>',
         *[_arrow(*edge) for edge in edges],

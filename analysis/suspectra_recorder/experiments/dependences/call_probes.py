@@ -52,6 +52,7 @@ def call_probes(state: State) -> dict[str, Probe]:
     """
     columns, heap = state.columns, state.heap
     node, share, shares, text = columns.node, columns.share, columns.owner, columns.text
+    called = columns.called
     frames, captured = state.frames, state.captured
     this_thread, ident = state.thread, _thread.get_ident
     get_frame, exc_info = sys._getframe, sys.exc_info
@@ -74,6 +75,7 @@ def call_probes(state: State) -> dict[str, Probe]:
                 caller, pending = kept_call
         if pending is None and caller.pending and not caller.pending[-1].left:
             pending = caller.pending[-1]
+        called(caller.number)
         if pending is None:
             node(site, state.calls, 0, -1, caller.uses)
         elif pending.native or pending.entered:

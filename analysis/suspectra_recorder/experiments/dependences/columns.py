@@ -20,7 +20,7 @@ CHUNK = 1 << 15
 _MAX_LENGTH = 40
 _MAX_TEXTS = 200_000
 
-NAMES = ("site", "call", "text", "outcome", "source", "target", "shared", "owners", "bound")
+NAMES = ("site", "call", "text", "outcome", "source", "target", "shared", "owners", "bound", "callers")
 """The columns, in the order of their numbers in the file."""
 
 _LITERALS = {id(cls) for cls in LITERAL_TYPES}
@@ -51,7 +51,9 @@ class Columns:
 
     def _write_down(self) -> None:
         """The functions that take a node: closures, since they are called for each."""
-        site, call, text, outcome, source, target, shared, owners, bound = (self.parts[name].append for name in NAMES)
+        site, call, text, outcome, source, target, shared, owners, bound, callers = (
+            self.parts[name].append for name in NAMES
+        )
 
         def node(place: int, number: int, literal: int, came_out: int, sources: list[int]) -> int:
             made = self.count
@@ -87,6 +89,7 @@ class Columns:
             bound(made)
 
         self.node, self.edge, self.share, self.owner, self.bind = node, edge, share, owner, bind
+        self.called = callers
 
     def text(self, value: object) -> int:
         """The number of a value's text: a short literal, or the name of its type.

@@ -61,6 +61,9 @@ class Probing:
             The number of the site.
         """
         line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1) or 1
+        body = getattr(node, "body", None)
+        if isinstance(body, list):  # of a statement with others inside, only its head is the place
+            end = max(line, body[0].lineno - 1)
         self.sites.append(
             TracedSite(
                 line,

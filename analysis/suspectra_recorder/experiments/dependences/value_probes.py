@@ -176,6 +176,7 @@ def value_probes(state: State) -> dict[str, Probe]:
             state.calls += 1
             parent = state.current
             call = Call(state.calls, frames[site], parent)
+            columns.called(parent.number)
             node(site, state.calls, 0, -1, [])
             call.owners = [(parent.frame, parent.number), *parent.owners]
             for owner in call.owners:
