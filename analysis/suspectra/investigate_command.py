@@ -89,7 +89,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     failing = failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    progress = InvestigationProgress(sys.stderr)
+    progress = InvestigationProgress(sys.stderr, len(failing))
     investigation = Investigation(
         Path(root),
         resolve(command, root, python=chosen["python"]).arguments,
@@ -120,7 +120,7 @@ def _made(investigation: Investigation, progress: InvestigationProgress) -> tupl
     except KeyboardInterrupt:
         interrupted = True  # what is known is kept, and shown
     finally:
-        progress.clear()
+        progress.finish()
     return made, interrupted
 
 

@@ -1,5 +1,6 @@
 """The combination of all experiments: how they change a ranking, and which of them is made next."""
 
+import io
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS
 from suspectra.location import Location
+from suspectra.output.investigation import InvestigationProgress
 from suspectra.program import Program
 from suspectra.spectrum import Elements, Function, Spectrum
 from suspectra.suspicion import called_by, top_suspects
@@ -128,6 +130,29 @@ def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():
 
 def test_only_tests_of_the_ranked_group_count():
     assert not repairs([made("t9", 1), made("t3", 1)], SPECTRUM)
+
+
+# what is printed
+
+
+def test_findings_are_folded_by_statement():
+    out = io.StringIO()
+    progress = InvestigationProgress(out, 3)
+    for test in ("t1", "t2", "t3"):
+        progress.found(made(test, 2))
+        progress.found(made(test, 2, kind="value", place="total", detail="3"))
+    for number in range(1, 5):
+        progress.found(made("t1", 3, instance=number))
+    for test in ("t2", "t1"):
+        progress.found(made(test, 4, guard=True))
+    progress.finish()
+    assert out.getvalue().splitlines() == [
+        "program:2: t1 passes if this comes out false",
+        "program:2: 3 of 3 failing tests pass if this comes out false",
+        "program:3: t1 passes if this comes out false the 1st time",
+        "program:4: t2 passes if this comes out false (where it is noticed: an exception is raised behind it)",
+        "program:4: 2 of 3 failing tests pass if this comes out false",
+    ]
 
 
 # what is tried next

@@ -19,32 +19,61 @@ _BAR = 20  # columns
 
 
 class InvestigationProgress:
-    """A line for each finding, and on a terminal a bar below them.
+    """Lines for what is found, and on a terminal a bar below them.
+
+    A statement gets a line as soon as a test passes, another one if all tests pass with one alteration, and at the end
+    one that says how many do, if these have become more meanwhile.
 
     Parameters
     ----------
     out : text stream
         Written to.
+    failing : int
+        How many failing tests are investigated.
     """
 
-    def __init__(self, out: TextIO):
+    def __init__(self, out: TextIO, failing: int):
         self.out = out
+        self._failing = failing
+        self._tests: dict[tuple[str, int], dict[str, set[str]]] = {}  # by place and what was altered
+        self._written: dict[tuple[str, int], int] = {}
         self.style = Style(out)
         self.changing = out.isatty()
 
     def found(self, experiment: Experiment) -> None:
-        """Write a finding.
+        """Take a finding, and write it if it is news.
 
         Parameters
         ----------
         experiment : Experiment
             One after which the test passes.
         """
-        place = f"{experiment.file}:{experiment.line}"
-        text = str(experiment).removeprefix(f"{place}: ")
+        place = experiment.file, experiment.line
+        at_place = self._tests.setdefault(place, {})
+        tests = at_place.setdefault(experiment.condition, set())
+        tests.add(experiment.test)
         noticed = " (where it is noticed: an exception is raised behind it)" if experiment.guard else ""
+        if place not in self._written:
+            text = str(experiment).removeprefix(f"{experiment.file}:{experiment.line}: ")
+            self._write(place, text + noticed, 1)
+        elif len(tests) == self._failing > self._written[place]:
+            self._write_best(place)
+
+    def finish(self) -> None:
+        """Remove the bar, and write how many tests pass where more do than was written."""
         self.clear()
-        self.out.write(f"{self.style(safe(place), 'bold')}: {safe(text + noticed)}\n")
+        for place, at_place in self._tests.items():
+            if max(map(len, at_place.values())) > self._written[place]:
+                self._write_best(place)
+
+    def _write_best(self, place: tuple[str, int]) -> None:
+        condition, tests = max(self._tests[place].items(), key=lambda item: len(item[1]))
+        self._write(place, f"{len(tests)} of {self._failing} failing tests pass {condition}", len(tests))
+
+    def _write(self, place: tuple[str, int], text: str, tests: int) -> None:
+        self._written[place] = tests
+        self.clear()
+        self.out.write(f"{self.style(safe(f'{place[0]}:{place[1]}'), 'bold')}: {safe(text)}\n")
         self.out.flush()
 
     def show(self, share: float, state: str) -> None:
