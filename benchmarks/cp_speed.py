@@ -119,10 +119,10 @@ def program(lines: int, tests: int, seed: int) -> tuple[Spectrum, Program]:
 
 def graph(shape: Shape, function: int, line: int, edge: int) -> FlowGraph:
     arcs = [(source, target, int(edge) + i) for i, (source, target) in enumerate(shape.edges)]
-    held = [
+    members = [
         (block, int(line) + at) for block in range(2, shape.blocks) for at in member_lines(np.array([block])).tolist()
     ]
-    return FlowGraph.from_edges(function, shape.blocks, arcs, held)
+    return FlowGraph.from_edges(function, shape.blocks, arcs, members)
 
 
 def member_lines(blocks: Ints) -> Ints:

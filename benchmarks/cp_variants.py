@@ -94,7 +94,7 @@ def variants(subject: Subject) -> dict[str, Floats]:
         "CP": elements(br),
         "CP, the exit a block of its own": elements(apart.br),
         "CP without edges back": elements(without_edges_back(whole)),
-        "CP, scores held to [-2, 2]": elements(np.clip(br, -2, 2)),
+        "CP, scores limited to [-2, 2]": elements(np.clip(br, -2, 2)),
         f"CP, functions beyond ±{BLOWN_UP:g} put last": elements(calm),
         "CP, a line has its lowest block's score": -elements(-br),
         "equation (6) for every block": elements(entering),

@@ -79,7 +79,7 @@ def subjects(wanted: list[str], only: list[str], cache: Path, corpus: Path | Non
                 rebuild(corpus, one, only, folder, cache / "sdists")
         found = sorted(path.parent for path in folder.rglob(FAULTS) if ".suspectra" not in path.parts)
         if not found:
-            sys.exit(f"{folder} holds no {FAULTS}")
+            sys.exit(f"{folder} contains no {FAULTS}")
         family = one if one in FAMILIES else folder.resolve().name
         for path in found:
             if fits(path.name, only):

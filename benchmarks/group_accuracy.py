@@ -3,8 +3,8 @@
 One fault: every version with two failing tests or more; its tests should be one group. Several faults: versions of one
 program with equal statements are put together. A test fails there if it fails in one of them, and executes what it does
 in the first of these; passing tests are those of the first version. Groups are compared with the faults by the adjusted
-Rand index over the tests that see one fault. Then every fault is looked up in the ranking of the group that holds most
-of its tests, in the one ranking over all failing tests, and in those of single failing tests (at most eight of them).
+Rand index over the tests that see one fault. Then every fault is looked up in the ranking of the group that contains
+most of its tests, in the one ranking over all failing tests, and in those of single failing tests (at most eight).
 The groups are compared with those of other methods (`grouping_methods.py`).
 
     python benchmarks/group_accuracy.py CORPUS... --technique ochiai
@@ -210,7 +210,7 @@ def several(
 
 
 def best_group(grouped: GroupedRanking, tests: Iterable[str]) -> RankedGroup:
-    """The group that holds most of some tests."""
+    """The group that contains most of some tests."""
     wanted = set(tests)
     return max(grouped.groups, key=lambda one: (len(wanted.intersection(one.group.tests)), -one.group.number))
 

@@ -181,7 +181,7 @@ def compare(subject: Faulty, cache: Path, rounds: int, chance: random.Random) ->
     source = folder / subject.file
     text = source.read_text()
     if subject.old not in text:
-        sys.exit(f"{source} does not hold {subject.old!r}")
+        sys.exit(f"{source} does not contain {subject.old!r}")
     source.write_text(text.replace(subject.old, subject.new, 1))
     names = (subject.project.tests,)
     subprocess.run(

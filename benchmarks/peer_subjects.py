@@ -31,7 +31,7 @@ class Subject:
     version: str = ""
     edits: tuple[tuple[str, str, str], ...] = ()
     needs: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()  # folders of the sdist that hold no tests
+    without: tuple[str, ...] = ()  # folders of the sdist that contain no tests
 
     @property
     def source(self) -> str:

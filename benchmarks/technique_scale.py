@@ -139,7 +139,7 @@ def techniques(folder: Path, counted: Path, only: Iterable[str] = ()) -> dict[st
     Parameters
     ----------
     folder, counted : Path
-        A workspace with a recording, and one whose recording holds counts.
+        A workspace with a recording, and one whose recording contains counts.
     only : iterable of str
         Names of rows; none for all.
     """

@@ -113,7 +113,7 @@ def _used(docstring: str) -> frozenset[str]:
 
 
 def _is_array(annotation: str) -> bool:
-    """Whether an annotation is an array, or one or None; what holds arrays is not."""
+    """Whether an annotation is an array, or one or None; what contains arrays is not."""
     return any(ARRAY.match(part) for part in annotation.split(" | "))
 
 

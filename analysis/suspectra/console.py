@@ -98,7 +98,7 @@ progress_option = click.option(
     "--progress", type=_PATH, metavar="FILE", help="Add a line of JSON to this file as each test ends."
 )
 build_options = options(
-    click.option("--build", type=_PATH, multiple=True, help="A folder that holds .gcno files (repeatable)."),
+    click.option("--build", type=_PATH, multiple=True, help="A folder that contains .gcno files (repeatable)."),
     click.option(
         "--map",
         "mapping",

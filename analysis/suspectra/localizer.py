@@ -295,7 +295,7 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     cause = problem.cause
     uncollected = summary(evidence.collection_errors)
     if not evidence.tests:
-        cause = uncollected or "it holds no tests"
+        cause = uncollected or "it contains no tests"
     elif _all_failed_in_setup(evidence):
         cause = _broken_setup(evidence).cause
     skipped = sum(not test.verdict.counted for test in evidence.tests)

@@ -142,7 +142,7 @@ def record_c(
 def merge(out: Path, inputs: tuple[Path, ...]) -> None:
     """Combine recordings of shards and re-runs into the folder OUT.
 
-    Inputs are folders of recordings, or projects that hold one. Of each test the newest record counts. For example:
+    Inputs are folders of recordings, or projects that contain one. Of each test the newest record counts. For example:
     suspectra merge .suspectra/recording shard-1 shard-2
     """
     from suspectra.recording import merging

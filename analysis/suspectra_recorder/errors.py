@@ -22,8 +22,8 @@ class Problem:
 
     Examples
     --------
-    >>> print(Problem(".coverage", "", "it holds no contexts", "run pytest with --cov-context=test"))
-    .coverage: it holds no contexts. Fix: run pytest with --cov-context=test
+    >>> print(Problem(".coverage", "", "it contains no contexts", "run pytest with --cov-context=test"))
+    .coverage: it contains no contexts. Fix: run pytest with --cov-context=test
 
     Messages from other programs may end with a full stop:
 

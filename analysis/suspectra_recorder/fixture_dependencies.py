@@ -71,7 +71,7 @@ class TestFiles:
         for path in imported_files():
             if path.endswith(".py") and scope.is_test_module(path) and scope.name(path) is not None:
                 real = os.path.realpath(path)
-                if scope.holds(os.path.dirname(real)):
+                if scope.contains(os.path.dirname(real)):
                     self._number(real, parted=True)
 
     def _conftests(self, folder: str) -> tuple[int, ...]:

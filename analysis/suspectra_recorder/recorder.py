@@ -439,7 +439,7 @@ class Recorder:
                 folder,
                 "",
                 "is asked for as a source, but lies outside the workspace",
-                "choose a workspace that holds it",
+                "choose a workspace that contains it",
             )
 
 

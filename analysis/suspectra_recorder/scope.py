@@ -63,7 +63,7 @@ class Scope:
             return None
         real = os.path.realpath(path)
         name = self.name(real)
-        if name is None or not self.holds(os.path.dirname(real)):
+        if name is None or not self.contains(os.path.dirname(real)):
             return None
         if not self.include_tests and self.is_test_module(real):
             return None
@@ -151,7 +151,7 @@ class Scope:
         for folder in map(os.path.realpath, folders):
             (self._sources if _below(folder, self.root) else self.outside).append(folder)
 
-    def holds(self, folder: str) -> bool:
+    def contains(self, folder: str) -> bool:
         """Whether files in this folder are the project's own.
 
         Parameters
@@ -183,7 +183,7 @@ class Scope:
             return False
         if any(os.path.exists(os.path.join(folder, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
             return False
-        return self.holds(os.path.dirname(folder))
+        return self.contains(os.path.dirname(folder))
 
 
 def _below(path: str, folder: str) -> bool:

@@ -1,4 +1,4 @@
-;;; suspectra.el --- Go through the lines that most likely hold the bug  -*- lexical-binding: t -*-
+;;; suspectra.el --- Go through the lines that most likely contain the bug  -*- lexical-binding: t -*-
 
 ;; Package-Requires: ((emacs "28.1") (eglot "1.9"))
 ;; SPDX-License-Identifier: MIT

@@ -389,26 +389,26 @@ def _register_lifecycle(server: SuspectraServer) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def watched(params: lsp.DidChangeWatchedFilesParams) -> None:
-        for folder, path in filter(None, {server.folders.holding(change.uri) for change in params.changes}):
+        for folder, path in filter(None, {server.folders.containing(change.uri) for change in params.changes}):
             folder.evidence_changed() if path.startswith(".suspectra/") else folder.sources_changed()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         uri = params.text_document.uri
-        if found := server.folders.holding(uri):
+        if found := server.folders.containing(uri):
             found[0].opened(found[1], server.document(uri))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def edited(params: lsp.DidChangeTextDocumentParams) -> None:
-        if found := server.folders.holding(params.text_document.uri):
+        if found := server.folders.containing(params.text_document.uri):
             found[0].edited(found[1])
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: lsp.DidSaveTextDocumentParams) -> None:
-        if found := server.folders.holding(params.text_document.uri):
+        if found := server.folders.containing(params.text_document.uri):
             found[0].sources_changed()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:
-        if found := server.folders.holding(params.text_document.uri):
+        if found := server.folders.containing(params.text_document.uri):
             found[0].closed(found[1])

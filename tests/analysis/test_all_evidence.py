@@ -198,7 +198,7 @@ def test_weights_after_a_change_are_those_of_a_fresh_start():
 
 
 def test_what_changed_comes_first_and_says_so():
-    """S + 0.1 C, whatever else holds; C is the weighted share of the failing tests that passed before the change."""
+    """S + 0.1 C, in all other cases too; C is the weighted share of the failing tests that passed before the change."""
     spectrum = spectrum_of((True, {1, 2, 3}), (True, {1, 2}), (False, {3}))
     first = EVIDENCE.localize(spectrum)
     assert lines_in_order(first) == [[1, 2], [3]]

@@ -112,7 +112,7 @@ def test_a_run_without_any_test_is_not_reported_as_one_that_holds_none(work):
     assert status == 2
     assert "status 2" not in reported
     status, _, err = suspectra(work, "rank")
-    assert (status, "holds no tests" in err) == (1, False)
+    assert (status, "contains no tests" in err) == (1, False)
     assert "test_good.py could not be collected: test_good.py:1: ModuleNotFoundError" in err
     assert "found by `suspectra record -- python -m pytest`" in err
 
@@ -337,7 +337,7 @@ def test_a_damaged_frame_is_a_problem_and_nothing_else(work, change):
     log.close()
     evidence = RecordingSource(work).read()
     assert evidence.collection_errors == ()
-    assert "does not hold what it should" in evidence.problems[0].cause
+    assert "does not contain what it should" in evidence.problems[0].cause
 
 
 def test_old_logs_without_what_was_tried_are_read(work):

@@ -99,7 +99,7 @@ def test_arrays_of_elements_must_fit(mini_corpus, name, value):
 def test_sources_are_those_of_the_distribution_but_for_the_file_of_the_fault(mini_corpus, tmp_path):
     (file,) = [file for file in read_index(mini_corpus)[0] if file.name == "price"]
     rewrite(file.path, meta=np.array(json.dumps({"provenance": "PyPI sdist My_Shop 1.2.0, with f of 1.1"})))
-    with pytest.raises(EvidenceError, match=r"holds no folder My_Shop-1\.2\.0"):
+    with pytest.raises(EvidenceError, match=r"contains no folder My_Shop-1\.2\.0"):
         read_subject(replace(file, sources=tmp_path))
     (tmp_path / "my-shop-1.2.0").mkdir()
     (tmp_path / "my-shop-1.2.0" / "shop.py").write_text("old")
@@ -143,7 +143,7 @@ class Evil:
         ({"cov_indptr": None}, "no array 'cov_indptr'"),
         ({"faulty": np.array([], int)}, "no faulty element"),
         ({"faulty": np.array([9])}, "faulty points outside"),
-        ({"faulty": np.array([0.5])}, "faulty holds no whole numbers"),
+        ({"faulty": np.array([0.5])}, "faulty contains no whole numbers"),
         ({"cov_indices": np.full(35, 60000, np.uint16)}, "cov_indices points outside"),
         ({"cov_indptr": np.array([0, 99])}, "cov arrays do not fit"),
         ({"cov_indptr": np.array([], int)}, "cov arrays do not fit"),
@@ -157,7 +157,7 @@ class Evil:
         ({"elements": np.array(["a.c:0"] * 9)}, "lines count from 1"),
         ({"functions": np.array(["f"])}, "is damaged"),
         ({"elements": np.array([Evil()] * 9, object)}, "is damaged"),
-        ({"outcomes": np.zeros((7, 7, 7))}, "outcomes holds no whole numbers"),
+        ({"outcomes": np.zeros((7, 7, 7))}, "outcomes contains no whole numbers"),
     ],
 )
 def test_damaged_arrays(mini_corpus, monkeypatch, change, said):

@@ -257,7 +257,7 @@ def test_damaged_recordings_of_conditions_are_reported(copy):
                 payload = with_json(head, zlib.compress(with_json({**sizes, "conditions": wrong}, body)))
             parts.append(frame(kind, payload))
         log.write_bytes(b"".join(parts))
-        assert any("does not hold what it should" in problem.cause for problem in read(copy).problems), wrong
+        assert any("does not contain what it should" in problem.cause for problem in read(copy).problems), wrong
 
 
 def without_conditions(spectrum):

@@ -151,7 +151,7 @@ def test_any_system_gives_finite_scores(program):
 
 
 def program(edges: dict[tuple[int, int], tuple[int, int]], failed: int, passed: int) -> tuple[Spectrum, Program]:
-    """A function whose block b holds line b, from how many failed and passed tests take each edge."""
+    """A function whose block b contains line b, from how many failed and passed tests take each edge."""
     blocks = max(max(edge) for edge in edges) + 1
     runs = [
         [i for i, (ef, ep) in enumerate(edges.values()) if (test < ef if test < failed else test - failed < ep)]

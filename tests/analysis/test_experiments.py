@@ -83,7 +83,7 @@ def machine(project):
 
 
 def place_in(trace, line_text, project, kind=None):
-    """The decision on the line of the shop that holds a text."""
+    """The decision on the line of the shop that contains a text."""
     lines = (project / "shop.py").read_text().splitlines()
     line = next(number for number, line in enumerate(lines, 1) if line_text in line)
     return next(
@@ -268,7 +268,7 @@ def test_a_module_that_can_not_be_collected(project):
 
 
 def processes_with(mark):
-    """The processes whose command line holds a text, but for this one."""
+    """The processes whose command line contains a text, but for this one."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -51,10 +51,10 @@ class Middle:
         decisions = {node: not OUTCOME[node] for node in nodes if DECISION[node]}
         assigned = [node for node in nodes if not DECISION[node]]
         tried = [{**decisions, **dict.fromkeys(assigned, value)} for value in (1, 2, 3)]
-        return any(holds(wanted, *middle(alter)) for alter in tried)
+        return any(contains(wanted, *middle(alter)) for alter in tried)
 
 
-def holds(wanted, printed, decided):
+def contains(wanted, printed, decided):
     if wanted is PASSES:
         return printed == 2
     return any(all(decided.get(node) == way for node, way in one.items()) for one in wanted.alternatives)

@@ -73,7 +73,7 @@ def test_edges_conserve_flow_block_by_block(recorded):
     for graph in edges.graphs:
         assert (edges.edges.function[graph.edge] == graph.function).all()
         if names[graph.function].name in ("main", "jumps", "jumper", "leave"):
-            continue  # these hold calls that did not return
+            continue  # these contain calls that did not return
         for block in range(2, graph.blocks):
             into = dense[:, graph.edge[graph.target == block]].sum(axis=1)
             out = dense[:, graph.edge[graph.source == block]].sum(axis=1)
@@ -271,12 +271,12 @@ def test_outcomes_come_as_junit_json_or_text(tmp_path):
     for content, name, word in (
         ("<a>", "x.xml", "not XML"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><a/>', "x.xml", "entities"),
-        ("<a/>", "x.xml", "holds no test"),
+        ("<a/>", "x.xml", "contains no test"),
         ("[]", "x.json", "not a JSON object"),
         ("{", "x.json", "not JSON"),
         ('{"a": "maybe"}', "x.json", "is not a verdict"),
         ("maybe a", "x.txt", "is not a verdict"),
-        ("", "x.txt", "holds no test"),
+        ("", "x.txt", "contains no test"),
     ):
         (tmp_path / name).write_text(content)
         with pytest.raises(EvidenceError, match=word):

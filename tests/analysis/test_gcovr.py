@@ -71,7 +71,7 @@ def by_counters(workspace, folder, exclusions):
         lines = flow.line_counts(flow.arc_counts(np.array([values])))[:, 0]
         for (_, file, line), count in zip(flow.lines, lines.tolist(), strict=True):
             source = paths.resolve(file, notes.folder)
-            if source is not None and not exclusions.holds(source, line):
+            if source is not None and not exclusions.contains(source, line):
                 counts[source, line] += count
     return dict(counts)
 
@@ -89,7 +89,7 @@ def with_notes(folder, workspace):
 
 
 def mark(path, after, marker):
-    """Put an exclusion marker behind the first line that holds a text."""
+    """Put an exclusion marker behind the first line that contains a text."""
     lines = path.read_text().split("\n")
     at = next(i for i, line in enumerate(lines) if after in line)
     lines[at] += f" /* {marker} */"

@@ -333,5 +333,5 @@ def test_files_of_different_runs_are_refused(shop):
     with pytest.raises(EvidenceError, match=r"none of its test cases is in \.coverage"):
         CoverageSource(shop, Path(".coverage"), Path("results.xml")).read()
     (shop / "results.xml").write_text(suite())
-    with pytest.raises(EvidenceError, match="it holds no test case"):
+    with pytest.raises(EvidenceError, match="it contains no test case"):
         CoverageSource(shop, Path(".coverage"), Path("results.xml")).read()

@@ -68,7 +68,7 @@ def test_the_last_good_ranking_stays():
 @pytest.mark.parametrize(
     ("tests", "said"),
     [
-        ({}, "holds no tests"),
+        ({}, "contains no tests"),
         ({"a": (Verdict.PASSED, [0])}, r"no test failed \(1 passed\)"),
         ({"a": (Verdict.SKIPPED, [0])}, "no test passed or failed; 1 was skipped"),
         ({"a": (Verdict.FAILED, [])}, "no failing test executes"),

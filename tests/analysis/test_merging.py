@@ -134,7 +134,7 @@ def test_merging_into_an_input_replaces_its_logs(tmp_path):
 def test_another_recording_is_never_overwritten(tmp_path):
     one = Shard(tmp_path / "1", "1", 10).file("a.py").test("a").end()
     two = Shard(tmp_path / "2", "2", 20).file("a.py").test("b").end()
-    with pytest.raises(UsageError, match="holds another recording"):
+    with pytest.raises(UsageError, match="contains another recording"):
         merge(two / ".suspectra" / "recording", [one])
 
 

@@ -68,7 +68,7 @@ def test_a_disk_that_fills_up_fails_no_test_and_loses_none_that_was_written(work
 
 def test_what_can_not_be_written_whole_is_said(tmp_path):
     pid = os.fork()
-    if not pid:  # the limit holds for this child alone
+    if not pid:  # the limit applies to this child alone
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
         log = LogWriter(str(tmp_path / "1.log"))
         try:

@@ -21,7 +21,7 @@ from suspectra.techniques import make_technique
 from suspectra.techniques.nearest_neighbour import block_counts, moved_blocks
 from suspectra.techniques.predicates import Predicates
 
-# entry → 2; 2 decides between 3 and 4; both go on to 5; 5 goes round to 2 or leaves. Block b holds line b.
+# entry → 2; 2 decides between 3 and 4; both go on to 5; 5 goes round to 2 or leaves. Block b contains line b.
 EDGES = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 5), (5, 2), (5, 1)]
 
 

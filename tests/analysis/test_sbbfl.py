@@ -75,9 +75,9 @@ def test_the_ranking_of_elements_is_that_of_their_best_subgraph():
     report = SBBFL(seed=3).localize(SPECTRUM, PROGRAM)
     assert isinstance(report, SubgraphReport)
     for element in range(7):
-        holding = report.subgraphs_of(element)
-        if holding:
-            assert report.level[element] == report.subgraph_level[holding[0]]
+        containing = report.subgraphs_of(element)
+        if containing:
+            assert report.level[element] == report.subgraph_level[containing[0]]
             assert report.level_score[report.level[element]] > 0
     assert report.level[7] == report.level.max() > report.level[:7].max()
     assert (np.diff(report.scores) <= 0).all()

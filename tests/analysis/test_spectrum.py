@@ -12,7 +12,7 @@ from suspectra.spectrum.changes import difference, removals
 
 
 def elements():
-    """Two files; in the second a multi-line statement (2-5) holds a lambda's statement (3)."""
+    """Two files; in the second a multi-line statement (2-5) contains a lambda's statement (3)."""
     return Elements(
         ("a.py", "b.py"),
         np.array([0, 0, 1, 1, 1], np.int32),

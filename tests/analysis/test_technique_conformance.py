@@ -66,7 +66,7 @@ SPECTRA = {
 
 
 def check_technique(name: str, spectrum: Spectrum) -> None:
-    """What holds for any technique on any spectrum with a failing test."""
+    """What is true for any technique on any spectrum with a failing test."""
     technique = make_technique(name)
     assert technique == make_technique(name), "a technique is its hyper-parameters"
     assert hash(technique) == hash(make_technique(name))

@@ -172,7 +172,7 @@ def wait() -> Callable:
 
 
 def documented(page: str, marker: str) -> str:
-    """The block of code in docs/editors that holds `marker`: what is documented is what is tested."""
+    """The block of code in docs/editors that contains `marker`: what is documented is what is tested."""
     text = (ROOT / "docs" / "editors" / page).read_text()
     blocks = [part.split("\n", 1)[1] for part in text.split("```")[1::2]]
     return next(block for block in blocks if marker in block)
@@ -292,7 +292,7 @@ def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Picture:
-    """A screenshot, to be asked for what it must show: colours in places, which hold with the fonts of any machine."""
+    """A screenshot, to be asked for what it must show: colours in places, the same with the fonts of any machine."""
 
     def __init__(self, file: Path):
         self.pixels = np.asarray(Image.open(file).convert("RGB")).astype(int)

@@ -1,4 +1,4 @@
-"""What real editors say first is what tests/fixtures/clients holds, which the server's tests start from."""
+"""What real editors say first is what tests/fixtures/clients contains, which the server's tests start from."""
 
 from __future__ import annotations
 

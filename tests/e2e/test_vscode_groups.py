@@ -34,7 +34,7 @@ def test_each_of_three_faults_has_a_group_in_the_view(unrecorded, workbench, wai
     def row(text: str):
         return bench.page.locator(ROWS, has_text=text).first
 
-    # a group is ranked when it is opened, and its first suspects hold the fault
+    # a group is ranked when it is opened, and its first suspects contain the fault
     row(third).click()
     wait(lambda: any("statements.py" in each for each in bench.suspects()[-8:]), "the suspects of the third group")
     row("quarter_of").click()  # which makes its group the current one

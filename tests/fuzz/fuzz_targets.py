@@ -308,7 +308,7 @@ def study(data: bytes, folder: Path) -> None:
 
 @target
 def settings(data: bytes, folder: Path) -> None:
-    """Every setting checks every value, and the default holds for what it does not take."""
+    """Every setting checks every value, and the default replaces what it does not take."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

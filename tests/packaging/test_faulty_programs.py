@@ -46,7 +46,7 @@ def test_only_the_subjects_whose_name_fits(benchmark):
 
 
 def test_a_folder_without_faults_is_refused(benchmark, tmp_path):
-    with pytest.raises(SystemExit, match=r"holds no faults\.txt"):
+    with pytest.raises(SystemExit, match=r"contains no faults\.txt"):
         list(benchmark.subjects([str(tmp_path)], [], tmp_path, None))
 
 

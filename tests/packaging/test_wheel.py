@@ -1,4 +1,4 @@
-"""The two wheels: what they hold, and that each works where it is installed alone."""
+"""The two wheels: what they contain, and that each works where it is installed alone."""
 
 import subprocess
 import sys

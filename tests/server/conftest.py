@@ -248,7 +248,7 @@ class Client:
 
 
 def line_of(path, text):
-    """The line, counted from 0, that holds a text."""
+    """The line, counted from 0, that contains a text."""
     return next(i for i, line in enumerate(Path(path).read_text().splitlines()) if text in line)
 
 
@@ -380,7 +380,7 @@ def client_of():
 def server_processes():
     """Starts `python -m suspectra_server` with some arguments, more than once if wanted, and ends what it started.
 
-    Times of `suspectra_server.timing` may be given that hold in that process alone.
+    Times of `suspectra_server.timing` may be given that apply in that process alone.
     """
     processes = []
 

@@ -149,7 +149,7 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     text = shown["contents"]["value"]
     assert "Suspect 1 of 24: All evidence 1" in text
     assert "`K = 1 / 2 + 3 / (3 + 0) / 2 = 1, S = 1`" in text
-    # names of tests may hold anything, and must not become markup
+    # names of tests may contain anything, and must not become markup
     assert "``tests/test_shop.py::test_never_below_zero_for[one *bold* `code`]``" in text
     assert "`tests/test_shop.py::test_never_below_zero_for[<b>two</b>]`" in text
     assert "failing tests execute only 2 statements of its function" in hover("return by_amount")["contents"]["value"]

@@ -390,9 +390,9 @@ def test_a_report_of_subgraphs_is_shown_as_regions(client, shop, vouchers, find_
     assert regions
     whole = vouchers.read_text().splitlines()
     fault = find_line(vouchers, "off = off - amount")
-    holding = [d for d in regions if d["range"]["start"]["line"] <= fault <= d["range"]["end"]["line"]]
-    assert len(holding) == 1, "regions do not overlap"
-    region = holding[0]
+    containing = [d for d in regions if d["range"]["start"]["line"] <= fault <= d["range"]["end"]["line"]]
+    assert len(containing) == 1, "regions do not overlap"
+    region = containing[0]
     start, end = region["range"]["start"], region["range"]["end"]
     assert end["line"] > start["line"], "all its lines"
     assert end["character"] == len(whole[end["line"]])

@@ -212,7 +212,7 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
   ].join('\n\n');
 }
 
-/** Text that Markdown shows as it is: names of tests may hold anything. */
+/** Text that Markdown shows as it is: names of tests may contain anything. */
 function plainMarkdown(text: string): string {
   return text.replace(/[\\`*_{}[\]()<>#+\-!|~&$]/g, '\\$&');
 }

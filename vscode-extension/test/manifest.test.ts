@@ -164,7 +164,7 @@ describe('the texts of the sources', () => {
         return;
       }
       if (ts.isCallExpression(node) && called === 't') {
-        node.arguments.slice(1).forEach(visit); // what is filled in may hold a text of its own
+        node.arguments.slice(1).forEach(visit); // what is filled in may contain a text of its own
         return;
       }
       if (ts.isLiteralExpression(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) {

@@ -102,7 +102,7 @@ describe('the rows', () => {
     expect(workbench.context['suspectra.grouping']).toBe('file');
   });
 
-  it('are not grouped where the memory holds what is no grouping', () => {
+  it('are not grouped where the memory contains what is no grouping', () => {
     view.dispose();
     memory.set('suspectra.grouping', 'by the moon');
     open();

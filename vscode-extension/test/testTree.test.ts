@@ -62,7 +62,7 @@ const chosen = (include: string[] | undefined, exclude: string[] = []) => {
 };
 
 describe('the tree of tests', () => {
-  it('has files, classes and tests, whatever parameters hold', () => {
+  it('has files, classes and tests, whatever parameters contain', () => {
     const shown = (nodes: TestNode[]): unknown[] =>
       nodes.map(({ label, children }) => (children.length ? [label, shown(children)] : label));
     expect(shown(treeOf(tests))).toEqual([

@@ -120,9 +120,9 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
         return Verdict.SKIPPED, "skipped by itself"
     reason = ""
     if case.pass_patterns and not _found(case.pass_patterns, output):
-        reason = f"its output holds nothing like {' or '.join(case.pass_patterns)}"
+        reason = f"its output contains nothing like {' or '.join(case.pass_patterns)}"
     elif found := _found(case.fail_patterns, output):
-        reason = f"its output holds {found}"
+        reason = f"its output contains {found}"
     elif ended.code and not case.pass_patterns:
         reason = _first_complaint(output) or f"exit code {ended.code}"
     if case.will_fail:

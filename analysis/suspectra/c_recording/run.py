@@ -95,7 +95,7 @@ def record_c(
     Parameters
     ----------
     workspace : path
-        The folder that holds the sources.
+        The folder that contains the sources.
     suite : CSuite
         The tests, from the functions of :mod:`suspectra.c_recording.suites`; suites can be added.
     build : sequence of path

@@ -60,7 +60,7 @@ def ctest_suite(
     Parameters
     ----------
     workspace : path
-        The folder that holds the sources.
+        The folder that contains the sources.
     build : path
         The build folder.
     configuration : str, optional
@@ -346,7 +346,7 @@ def shell_suite(
             name, command = f"t{len(cases) + 1}", line
         cases.append(CCase(name.strip(), ("/bin/sh", "-c", command), workspace, location=place))
     if not cases:
-        raise _usage("--shell", f"{commands} holds no command", "write one command a line")
+        raise _usage("--shell", f"{commands} contains no command", "write one command a line")
     return _expecting(CSuite(_with_distinct_names(cases)), workspace, expect_stdout)
 
 

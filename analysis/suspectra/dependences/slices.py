@@ -111,7 +111,7 @@ class Branch(NamedTuple):
     more: int
 
     def to_json(self) -> dict[str, object]:
-        """Return what JSON can hold.
+        """Return what JSON can contain.
 
         Returns
         -------
@@ -305,7 +305,7 @@ class Slice:
         return {file: sorted(lines) for file, lines in sorted(found.items())}
 
     def to_json(self, limit: int = 200) -> dict[str, object]:
-        """Return what JSON can hold.
+        """Return what JSON can contain.
 
         Parameters
         ----------

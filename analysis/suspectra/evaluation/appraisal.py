@@ -80,7 +80,8 @@ class Appraisal:
     lil : float
         Locality Information Loss of the whole ranking, in nats.
     steimann_of_steps : tuple of float
-        Steimann's form of HT_Rank, which takes into account that a tie may hold several faults; empty without a model.
+        Steimann's form of HT_Rank, which takes into account that a tie may contain several faults; empty without a
+        model.
 
     Examples
     --------

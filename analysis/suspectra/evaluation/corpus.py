@@ -1,6 +1,6 @@
 """Subjects with known faults: a folder of spectra, as arrays, with an index.
 
-The folder holds ``index.csv``, one row a subject with at least the columns ``family``, ``subject`` and ``path``, and
+The folder contains ``index.csv``, one row a subject with at least the columns ``family``, ``subject`` and ``path``, and
 for each subject a numpy archive:
 
 ``outcomes`` (1 = failed), ``elements`` ("file:line") and ``faulty`` (indices into the elements);
@@ -14,7 +14,7 @@ each element), ``function`` (its function, -1 for none) and ``function_names`` (
 Beside an archive ``NAME.npz`` there may be ``NAME.tb.json.gz``: the tracebacks of failing tests, a list of objects with
 ``test`` and ``frames`` ([file, line, function], outermost first). Where sources are given, each subject's lie in a
 folder that is named as the distribution in its ``provenance`` (such as "sdist cachetools 8.0.1"), and
-``NAME.src.json.gz`` may hold the one ``file`` that is different, as ``source``.
+``NAME.src.json.gz`` may contain the one ``file`` that is different, as ``source``.
 
 Archives are not trusted: nothing in them is unpickled, and every index is checked.
 """
@@ -115,7 +115,7 @@ class Subject:
     program : Program
         Its flow graphs and sources, as far as they are known.
     faulty : ndarray of int64, shape (k,)
-        Elements that hold a fault.
+        Elements that contain a fault.
 
     Examples
     --------
@@ -204,12 +204,12 @@ def read_subject(file: SubjectFile) -> Subject:
     Returns
     -------
     Subject
-        With flow graphs where the archive holds them.
+        With flow graphs where the archive contains them.
 
     Raises
     ------
     EvidenceError
-        When it is damaged, or does not hold what a subject needs.
+        When it is damaged, or does not contain what a subject needs.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def read_subject(file: SubjectFile) -> Subject:
     except FileNotFoundError:
         raise _damaged(file, "there is no such file") from None
     except KeyError as error:
-        raise _damaged(file, f"it holds no array {error}") from None
+        raise _damaged(file, f"it contains no array {error}") from None
     except _DAMAGE as error:
         raise _damaged(file, f"it is damaged: {error}") from None
 
@@ -305,7 +305,7 @@ class _Reader:
         wanted = _normal("-".join(named.groups()))
         folder = next((entry for entry in sorted(self.file.sources.iterdir()) if _normal(entry.name) == wanted), None)
         if folder is None:
-            raise ValueError(f"{self.file.sources} holds no folder {'-'.join(named.groups())}")
+            raise ValueError(f"{self.file.sources} contains no folder {'-'.join(named.groups())}")
         changed = _json(self.file.changed_source) or {}
         return partial(_source, folder, {changed["file"]: changed["source"]} if changed.get("source") else {})
 
@@ -423,7 +423,7 @@ class _Reader:
     def _integers(self, name: str) -> Ints:
         array: Ints = self.arrays[name]
         if array.dtype.kind not in "iub":
-            raise ValueError(f"{name} holds no whole numbers")
+            raise ValueError(f"{name} contains no whole numbers")
         return array
 
 

@@ -170,7 +170,7 @@ class FaultList:
             cause = f"{place.file} is not a measured file"
             return Problem(self.source, named, cause, "name it as the ranking does, relative to the workspace")
         nearest = int(lines[np.argmin(np.abs(lines - place.first))])
-        cause = f"{place.file}:{place.first} holds no statement that can be executed"
+        cause = f"{place.file}:{place.first} contains no statement that can be executed"
         return Problem(self.source, named, cause, f"name a line where the fault takes effect, perhaps {nearest}")
 
 

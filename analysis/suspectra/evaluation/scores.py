@@ -349,7 +349,7 @@ def dependence_score(
     """1 - |DS*|/|PDG|: the share of the program that need not be examined (paper 001, Equation 1). More is better.
 
     DS* is the smallest set of nodes that reach the report, or are reached from it, within some number of directed
-    edges and that holds a fault. An empty report scores 0.
+    edges and that contains a fault. An empty report scores 0.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def dependence_score(
     faulty : array of int, shape (k,)
         The faulty statements.
     all_faults : bool, optional
-        DS* holds every fault, not only one.
+        DS* contains every fault, not only one.
 
     Returns
     -------

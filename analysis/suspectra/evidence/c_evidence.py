@@ -22,7 +22,7 @@ NOTHING = np.zeros(0, np.int32)
 class TestProfile:
     """One test's counters.
 
-    Two profiles with equal `key` hold the same counters.
+    Two profiles with equal `key` contain the same counters.
 
     Parameters
     ----------

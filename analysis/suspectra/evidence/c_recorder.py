@@ -227,7 +227,7 @@ class CRecorder:
         --------
         >>> with CRecorder(folder, {}) as recorder:
         ...     recorder.exclude(Exclusions({"cart.c": frozenset({3})}, why="markers in the source"))
-        >>> recorder.recording.exclusions.holds("cart.c", 3)
+        >>> recorder.recording.exclusions.contains("cart.c", 3)
         True
         """
         if exclusions != self.recording.exclusions:

@@ -2,10 +2,10 @@
 
 ``tests.log`` is a log to which every finished test adds one record in a single write: its outcome and the counters
 of the objects that it executed, or gcovr's report of the lines. If a test runs again, another record is added, and the
-last one counts. ``objects/`` holds the notes (``.gcno``) of the counters, as the compiler wrote them and named by their
-digest, so that a recording stays useful after a rebuild. ``sources/`` holds digests of the lines of each source, named
-by the digest of the source, so that what changed since a test passed is known. A record that a killed process left
-incomplete ends the log; it is reported, and removed before the next record is written.
+last one counts. ``objects/`` contains the notes (``.gcno``) of the counters, as the compiler wrote them and named by
+their digest, so that a recording stays useful after a rebuild. ``sources/`` contains digests of the lines of each
+source, named by the digest of the source, so that what changed since a test passed is known. A record that a killed
+process left incomplete ends the log; it is reported, and removed before the next record is written.
 """
 
 from __future__ import annotations

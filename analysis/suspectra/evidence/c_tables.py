@@ -176,7 +176,7 @@ class CTables:
     def _counted(self, compiled: CObject, file: str, line: int) -> str | None:
         """The source of a line, None if it is outside the workspace or excluded."""
         source = self._source(compiled, file)
-        return None if source is None or self._exclusions.holds(source, line) else source
+        return None if source is None or self._exclusions.contains(source, line) else source
 
     def _lay_out_files(self, digests: Mapping[str, str]) -> None:
         """Make the elements, which are the executable lines, and a function for every control flow."""
@@ -257,7 +257,7 @@ class CTables:
 
     def _optimised(self) -> tuple[Problem, ...]:
         return tuple(
-            optimised(path, f"{len(compiled.inlined)} functions hold lines of others")
+            optimised(path, f"{len(compiled.inlined)} functions contain lines of others")
             for path, compiled in self.objects.items()
             if any(self._source(compiled, compiled.by_name[name].file) for name in compiled.inlined)
         )

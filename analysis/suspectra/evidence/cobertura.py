@@ -50,7 +50,7 @@ class CoberturaSource(LineSource):
             When it is a single file, or nothing of the folder can be read.
         """
         if self.location.is_file():
-            cause = "a Cobertura report holds one profile of all tests together, which ranks nothing"
+            cause = "a Cobertura report contains one profile of all tests together, which ranks nothing"
             raise EvidenceError(Problem(str(self.location), "", cause, self.advice))
         return super().read()
 

@@ -134,7 +134,7 @@ class CoverageData:
             query = "select max(length(numbits)) from line_bits where file_id = ?"
             longest = self._db.execute(query, (file,)).fetchone()[0] or 1
             if longest > MAX_LINES // 8:
-                raise self._damaged("table line_bits", f"it holds line numbers above {MAX_LINES}")
+                raise self._damaged("table line_bits", f"it contains line numbers above {MAX_LINES}")
             query = "select context_id, numbits from line_bits where file_id = ? and typeof(numbits) = 'blob'"
             rows = self._db.execute(query, (file,))
             while chunk := rows.fetchmany(max(1, _CHUNK_BYTES // longest)):
@@ -177,7 +177,7 @@ class CoverageData:
             packed = np.fromiter((row[0] for row in self._db.execute(query, (file,))), np.int64)
             count = self._db.execute("select count(*) from arc where file_id = ?", (file,)).fetchone()[0]
         if count != len(packed):
-            raise self._damaged("table arc", f"{count - len(packed)} rows hold values that are not line numbers")
+            raise self._damaged("table arc", f"{count - len(packed)} rows contain values that are not line numbers")
         mask = 2 * MAX_LINES - 1
         return packed >> 42, (packed >> 21 & mask) - MAX_LINES, (packed & mask) - MAX_LINES
 
@@ -275,7 +275,7 @@ class CoverageData:
         except sqlite3.Error as error:
             raise self._explained(error) from None
         except (TypeError, ValueError, OverflowError) as error:
-            raise self._damaged("", f"it holds values of the wrong kind ({error})") from None
+            raise self._damaged("", f"it contains values of the wrong kind ({error})") from None
 
     def _explained(self, error: sqlite3.Error) -> EvidenceError:
         text = str(error)

@@ -136,7 +136,7 @@ class CoverageSource:
         with CoverageData(self.coverage, self.name) as data:
             contexts = _Contexts(data.contexts)
             if not contexts.tests:
-                cause = "it holds no contexts, so it does not say which test executed a line"
+                cause = "it contains no contexts, so it does not say which test executed a line"
                 raise EvidenceError(Problem(self.name, "", cause, HOW_TO_SWITCH_CONTEXTS_ON))
             report = read_junit(self.junit, junit_name)
             matching = match(report.cases, contexts.tests)
@@ -150,7 +150,7 @@ class CoverageSource:
             hits = self._hits(data, paths, contexts.rows(row_of), len(tests) + 1, problems)
         if not report.cases:
             raise EvidenceError(
-                Problem(junit_name, "", "it holds no test case", "run the tests again with --junit-xml")
+                Problem(junit_name, "", "it contains no test case", "run the tests again with --junit-xml")
             )
         if not matching.found and not matching.ambiguous:
             raise EvidenceError(_other_run(report.cases[0], contexts.tests[0], junit_name, self.name))
@@ -250,7 +250,7 @@ class CoverageSource:
             if found and found[0] > measured_at:
                 notes.changed.append(path)
             if hits.count > _MAX_HITS:
-                cause = f"it holds more than {_MAX_HITS:,} executed lines"
+                cause = f"it contains more than {_MAX_HITS:,} executed lines"
                 raise EvidenceError(Problem(self.name, "", cause, "measure fewer files (coverage's `source` option)"))
         notes.too_long = hits.too_long
         problems += paths.problems(self.name) + notes.problems()

@@ -26,7 +26,7 @@ class Exclusions:
     Examples
     --------
     >>> exclusions = Exclusions({"cart.c": frozenset({3, 9})}, frozenset({"made.c", "old.c"}), "markers in the source")
-    >>> exclusions.holds("cart.c", 3), exclusions.holds("cart.c", 4), exclusions.holds("made.c", 1)
+    >>> exclusions.contains("cart.c", 3), exclusions.contains("cart.c", 4), exclusions.contains("made.c", 1)
     (True, False, True)
     >>> Exclusions.from_fields(exclusions.fields()) == exclusions
     True
@@ -38,7 +38,7 @@ class Exclusions:
     files: frozenset[str] = frozenset()
     why: str = ""
 
-    def holds(self, path: str, line: int) -> bool:
+    def contains(self, path: str, line: int) -> bool:
         """Whether a line is excluded.
 
         Parameters

@@ -189,7 +189,7 @@ class _Log:
 
 
 def _experiment(entry: Any) -> Experiment | None:
-    """An experiment out of a line; None where that holds none."""
+    """An experiment out of a line; None where that contains none."""
     if not isinstance(entry, dict):
         return None
     values: dict[str, Any] = {}

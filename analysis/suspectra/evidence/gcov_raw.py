@@ -283,7 +283,7 @@ class NotesFolder:
         real = os.path.realpath(path)
         if not any(real.startswith(root + os.sep) for root in self.roots) and os.path.exists(path):
             cause = f"its object's notes {path} lie outside the workspace and are not read"
-            cure = "name the build folder with --build, or open the folder that holds both"
+            cure = "name the build folder with --build, or open the folder that contains both"
             raise EvidenceError(Problem(profile, "", cause, cure))
 
     def _load(self, path: str, home: str, profile: str) -> CObject:
@@ -475,4 +475,4 @@ def _no_profile(place: str, name: str) -> Problem:
 
 def _empty(folder: str) -> Problem:
     cure = "build with --coverage and run each test with GCOV_PREFIX=FOLDER/TEST"
-    return Problem(folder, "", "it holds no profiles", cure)
+    return Problem(folder, "", "it contains no profiles", cure)

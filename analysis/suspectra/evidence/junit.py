@@ -1,6 +1,6 @@
 """Reading JUnit XML: how the tests of a run ended.
 
-A test case's name can't be turned back into pytest's node id: parts are joined with dots that names hold too. So
+A test case's name can't be turned back into pytest's node id: parts are joined with dots that names contain too. So
 pytest's own way forward is applied to every node id that is known, and the test case is looked up among the results.
 """
 

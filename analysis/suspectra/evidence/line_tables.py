@@ -401,7 +401,7 @@ class LineSource:
 
     def _nothing(self) -> Problem:
         ends = " or ".join(self.suffixes)
-        return Problem(str(self.location), "", f"it holds no file whose name ends with {ends}", self.advice)
+        return Problem(str(self.location), "", f"it contains no file whose name ends with {ends}", self.advice)
 
 
 def _merge(into: dict[str, FileLines], table: LineTable) -> None:

@@ -180,7 +180,7 @@ def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
     root = parse_xml(data, path, "run the tests again and let them write it")
     result = {name: TestResult(name, *_verdict_of(case)) for name, case in _cases(root)}
     if not result:
-        raise _error(path, "", "it holds no test", "write it with ctest --output-junit, or with the test program")
+        raise _error(path, "", "it contains no test", "write it with ctest --output-junit, or with the test program")
     return result
 
 
@@ -236,7 +236,7 @@ def _text(data: bytes, path: Path) -> dict[str, TestResult]:
             word, name = "not ok", line[7:]
         result[name.strip()] = TestResult(name.strip(), _verdict(word, path, f"line {number}"))
     if not result:
-        raise _error(path, "", "it holds no test", "write one line a test: the verdict, a space, the name")
+        raise _error(path, "", "it contains no test", "write one line a test: the verdict, a space, the name")
     return result
 
 

@@ -18,8 +18,8 @@ from suspectra_recorder.folders import make_recording_folder
 class ExperimentLog:
     """Adds experiments to the log of a workspace.
 
-    A line that holds the digests of sources comes before the experiments that were made with them, and names them by a
-    number of its own, so that several programs may write at the same time.
+    A line that contains the digests of sources comes before the experiments that were made with them, and names them by
+    a number of its own, so that several programs may write at the same time.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def partition(
 
 
 def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[Part]:
-    """Merge the parts that hold tests which the user put together; other parts stay as they were found.
+    """Merge the parts that contain tests which the user put together; other parts stay as they were found.
 
     Where the other tests of these parts belong apart, the tests that were put together leave them.
     """
@@ -172,16 +172,16 @@ def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> 
 def _equal(bits: Bits, clusters: Sequence[Ints], covered: Bools, apart: Bools) -> list[Ints]:
     """Merge clusters that contain tests of equal coverage, where that is allowed."""
     united: list[Ints] = []
-    holding: dict[bytes, int] = {}
+    home_of: dict[bytes, int] = {}
     for cluster in clusters:
         keys = {bits[test].tobytes() for test in cluster.tolist() if covered[test]}
-        homes = sorted({holding[key] for key in keys if key in holding})
+        homes = sorted({home_of[key] for key in keys if key in home_of})
         home = next((number for number in homes if not apart[np.ix_(united[number], cluster)].any()), len(united))
         if home < len(united):
             united[home] = np.sort(np.concatenate([united[home], cluster]))
         else:
             united.append(cluster)
-        holding.update({key: home for key in keys if key not in holding})
+        home_of.update({key: home for key in keys if key not in home_of})
     return united
 
 

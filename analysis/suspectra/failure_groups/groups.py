@@ -138,7 +138,7 @@ class FailureGroups:
         return cls(tuple(groups), tuple(ended), found, next_number, former)
 
     def holder_of(self, number: int) -> int | None:
-        """Return the group that holds most tests of a group.
+        """Return the group that contains most tests of a group.
 
         Parameters
         ----------

@@ -351,7 +351,7 @@ def suspicious_behaviour(
     """
     rank = whole_numbers(group, "the groups")
     if not len(rank):
-        raise usage_error("the report holds no subgraph", "lower min_fails or give more failing tests")
+        raise usage_error("the report contains no subgraph", "lower min_fails or give more failing tests")
     _, rank = np.unique(rank, return_inverse=True)
     rank = rank.reshape(-1)
     sets = [np.unique(whole_numbers(m, "a subgraph")) for m in members]

@@ -129,7 +129,7 @@ def tie_as_dict(advice: TieAdvice) -> dict[str, object]:
     Returns
     -------
     dict
-        Of what JSON can hold.
+        Of what JSON can contain.
 
     Examples
     --------

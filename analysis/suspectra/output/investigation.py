@@ -114,7 +114,7 @@ def write_json(
     Parameters
     ----------
     listing : Listing
-        The ranking; its evidence holds the experiments that count.
+        The ranking; its evidence contains the experiments that count.
     tests : sequence of str
         The tests that were investigated.
     experiments : iterable of Experiment

@@ -1,7 +1,7 @@
 """Reads the files of compiled C and C++ objects: notes (``.gcno``) and profiles (``.gcda``).
 
 ``gcc --coverage`` and ``clang --coverage`` write both. The *notes* describe the control flow of one object when it is
-compiled; the *profile* holds the counters of its arcs when a program ends. This module turns the bytes of both into
+compiled; the *profile* contains the counters of its arcs when a program ends. This module turns the bytes of both into
 plain Python values and checks whether they belong together. It opens no files.
 
 References

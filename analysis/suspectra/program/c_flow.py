@@ -288,7 +288,7 @@ class CFlow:
     def _ownership(self) -> tuple[tuple[LineKey, ...], list[tuple[int, int]], list[tuple[int, int]]]:
         """The lines, the (line, block) pairs by which lines are counted, and the pairs of lines that own no block."""
         owned: set[tuple[LineKey, int, int]] = set()
-        holding: list[tuple[LineKey, int, int]] = []
+        line_blocks: list[tuple[LineKey, int, int]] = []
         groups = self._groups()
         for number, (function, owner, base) in enumerate(
             zip(self.functions, self.objects, self.first_block.tolist(), strict=False)
@@ -298,18 +298,18 @@ class CFlow:
             for block, located in _locations(function):
                 # each instance of a template counts its lines separately; -1 stands for all other functions
                 keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in located]
-                holding += [(key, part, base + block) for key, part in keys]
+                line_blocks += [(key, part, base + block) for key, part in keys]
                 if owner in self._clang and block:
                     owned.update((key, part, base + block) for key, part in keys)
                 elif owner not in self._clang and 0 < block < function.blocks - 1:
                     owned.add((*keys[-1], base + block))
-        lines = tuple(sorted({key for key, _, _ in holding}))
+        lines = tuple(sorted({key for key, _, _ in line_blocks}))
         index = {key: i for i, key in enumerate(lines)}
         owners = {(key, part) for key, part, _ in owned}
         return (
             lines,
             sorted((index[key], block) for key, _, block in owned),
-            [(index[key], block) for key, part, block in holding if (key, part) not in owners],
+            [(index[key], block) for key, part, block in line_blocks if (key, part) not in owners],
         )
 
     def _groups(self) -> set[int]:

@@ -323,7 +323,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     (1, 5, 3)
     """
     if spectrum.edges is None or not len(spectrum.edges):
-        raise _nothing(technique, "the evidence holds lines but no control-flow edges")
+        raise _nothing(technique, "the evidence contains lines but no control-flow edges")
     if program is not None and program.graphs:
         return spectrum, _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:

@@ -77,8 +77,8 @@ class DynamicFlow:
         same_node = np.ones(max(len(self.element) - 1, 0), bool)
         border = self.node_start[1:-1]
         same_node[border[(border > 0) & (border < len(self.element))] - 1] = False
-        holds = np.diff(self.node_start) > 0
-        joined = holds[self.source] & holds[self.target]
+        has_elements = np.diff(self.node_start) > 0
+        joined = has_elements[self.source] & has_elements[self.target]
         last = self.element[self.node_start[self.source[joined] + 1] - 1]
         first = self.element[self.node_start[self.target[joined]]]
         pairs = np.concatenate([inside[same_node], np.stack([last, first], axis=1)]).astype(np.int64)

@@ -219,7 +219,7 @@ class _Notes:
                     "",
                     self.without_source[0],
                     f"the source of {len(self.without_source)} files is not available as it was run, so their flow"
-                    " graphs hold only the ways tests took",
+                    " graphs contain only the ways tests took",
                     "run the tests again on the present sources",
                 )
             )

@@ -60,7 +60,7 @@ class _Log(SectionReader):
         raise ValueError(f"a record of kind {kind}, which this version does not know")
 
     def on_damage(self, end: int, error: Exception) -> None:
-        cause = f"does not hold what it should ({type(error).__name__}: {error})"
+        cause = f"does not contain what it should ({type(error).__name__}: {error})"
         self.problems.append(Problem(self.name, f"frame that ends at byte {end}", cause, _AGAIN))
 
 
@@ -76,7 +76,7 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     out : Path
         Folder of the merged recording; empty, new, or one of the inputs.
     inputs : sequence of Path
-        Folders of recordings, or of workspaces that hold one.
+        Folders of recordings, or of workspaces that contain one.
 
     Returns
     -------
@@ -86,14 +86,14 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     Raises
     ------
     UsageError, EvidenceError
-        When there is nothing to merge, or `out` holds something else.
+        When there is nothing to merge, or `out` contains something else.
     """
     folders = list(dict.fromkeys(map(_recording_in, inputs)))
     refuse_links(str(out))
     old = _logs(out) if out.is_dir() else []
     if old and out.resolve() not in folders:
         cure = "name a new folder, or name this one among the inputs too"
-        raise UsageError(Problem(str(out), "", "it holds another recording already", cure))
+        raise UsageError(Problem(str(out), "", "it contains another recording already", cure))
     problems: list[Problem] = []
     sections = [section for folder in folders for section in _read(folder, problems)]
     sections.sort(key=lambda section: section.run.started)  # those of later inputs behind others of the same time
@@ -180,8 +180,8 @@ def _versions(sections: Iterable[Section]) -> list[Problem]:
         Problem(
             path,
             "",
-            f"the recordings hold {len(digests)} versions of it; lines are those of the newest run, and on lines that"
-            " changed nothing is known of the tests that ran another",
+            f"the recordings contain {len(digests)} versions of it; lines are those of the newest run, and on lines"
+            " that changed nothing is known of the tests that ran another",
             "merge recordings of one state of the sources",
         )
         for path, digests in sorted(versions.items())

@@ -276,7 +276,7 @@ def _is_report(page: bytes | None) -> bool:
 def _walk(root: str) -> list[str]:
     scope, found = Scope(root), []
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if scope.holds(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if scope.contains(os.path.join(folder, name))]
         found += [os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/") for name in files]
     return found
 

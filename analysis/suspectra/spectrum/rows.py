@@ -101,7 +101,7 @@ def ranges(starts: Ints, ends: Ints) -> Ints:
     return offsets + np.arange(int(sizes.sum()))
 
 
-def holds(row: Row, columns: Ints) -> Bools:
+def contains(row: Row, columns: Ints) -> Bools:
     """Whether a row contains each of some columns.
 
     Parameters
@@ -118,7 +118,7 @@ def holds(row: Row, columns: Ints) -> Bools:
 
     Examples
     --------
-    >>> holds(np.array([1, 4, 6], np.int32), np.array([6, 5, 1])).tolist()
+    >>> contains(np.array([1, 4, 6], np.int32), np.array([6, 5, 1])).tolist()
     [True, False, True]
     """
     if not len(row):
@@ -147,4 +147,4 @@ def common(row: Row, columns: Row) -> Row:
     [4, 6]
     """
     longer, shorter = (row, columns) if len(row) > len(columns) else (columns, row)
-    return shorter[holds(longer, shorter)]
+    return shorter[contains(longer, shorter)]

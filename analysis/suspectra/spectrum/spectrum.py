@@ -21,7 +21,7 @@ from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
 from suspectra.spectrum.pairs import Pairs
-from suspectra.spectrum.rows import DerivedRows, common, holds
+from suspectra.spectrum.rows import DerivedRows, common, contains
 
 _MANY_FILES = 20  # above so many changed files, counting everything again is no slower
 _MANY = 1_000  # above so many elements, it pays to sort what all failing tests execute
@@ -152,7 +152,7 @@ class Spectrum:
         Parameters
         ----------
         count : callable
-            Given this spectrum, returns what `counts` would hold.
+            Given this spectrum, returns what `counts` would contain.
 
         Examples
         --------
@@ -190,7 +190,7 @@ class Spectrum:
         Raises
         ------
         ValueError
-            When the evidence holds no edges.
+            When the evidence contains no edges.
         """
         edges, rows = self.require_edges()
         return Counts.from_rows(rows, self.failed, len(edges))
@@ -208,16 +208,16 @@ class Spectrum:
         Raises
         ------
         ValueError
-            When the evidence holds no edges.
+            When the evidence contains no edges.
 
         Examples
         --------
         >>> Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]).require_edges()
         Traceback (most recent call last):
-        ValueError: this spectrum holds no control-flow edges
+        ValueError: this spectrum contains no control-flow edges
         """
         if self.edges is None or self.edge_rows is None:
-            raise ValueError("this spectrum holds no control-flow edges")
+            raise ValueError("this spectrum contains no control-flow edges")
         return self.edges, self.edge_rows
 
     def edges_among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
@@ -238,7 +238,7 @@ class Spectrum:
         Raises
         ------
         ValueError
-            When the evidence holds no edges.
+            When the evidence contains no edges.
 
         Examples
         --------
@@ -327,7 +327,7 @@ class Spectrum:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
         bad, wanted = self._failing, np.asarray(elements, np.int32)
-        executed = np.array([holds(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
+        executed = np.array([contains(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
         names_of: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
         found = []
         for which in np.ascontiguousarray(executed.T):
@@ -365,7 +365,7 @@ class Spectrum:
         [0, 1]
         """
         wanted = np.array([element], np.int32)
-        return np.array([i for i, row in enumerate(self.rows) if holds(row, wanted)[0]], np.int64)
+        return np.array([i for i, row in enumerate(self.rows) if contains(row, wanted)[0]], np.int64)
 
     def with_rows(
         self,

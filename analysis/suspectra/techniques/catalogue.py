@@ -104,7 +104,7 @@ NEAREST_NEIGHBOUR = TechniqueInfo(
     "NN/Perm",
     "nearest neighbour",
     "Renieris & Reiss 2003",
-    "share of the failed runs whose difference from their nearest passed run holds the statement",
+    "share of the failed runs whose difference from their nearest passed run contains the statement",
     COUNTS,
     "For a failing test with a similar passing one: shows code whose order by frequency differs between the two.",
 )

@@ -174,7 +174,7 @@ def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
     if spectrum.edge_counts is not None:
         return spectrum.edge_counts
     cause = f"{technique} compares how often branches were taken, and the evidence says only whether they were"
-    cure = "for Python record with `suspectra record --counts`; recordings of C and C++ hold counts"
+    cure = "for Python record with `suspectra record --counts`; recordings of C and C++ contain counts"
     raise NothingToRank(Problem("", "", cause, cure))
 
 

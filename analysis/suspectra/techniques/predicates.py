@@ -207,10 +207,10 @@ class Predicates:
             Equal for all predicates of one site.
         """
         count = len(self.column)
-        holds = sparse.csr_array(
+        of_site = sparse.csr_array(
             (np.ones(count), (np.arange(count), self.sites)), shape=(count, int(self.sites.max(initial=-1)) + 1)
         )
-        return ((true @ holds) @ holds.T).tocsr()
+        return ((true @ of_site) @ of_site.T).tocsr()
 
     def biases(self, spectrum: Spectrum) -> Iterator[tuple[bool, FloatMatrix]]:
         """Yield the evaluation bias of each run, minus one half, for batches of runs.

@@ -96,7 +96,7 @@ class SBBFL(Staged):
         Raises
         ------
         NothingToRank
-            When the evidence holds no edges, or fewer failing tests than `min_fails`.
+            When the evidence contains no edges, or fewer failing tests than `min_fails`.
         """
         require_failure(spectrum)
         self.effort(spectrum).require(
@@ -226,8 +226,8 @@ class _Lattice:
         self._fails: dict[int, int] = {}
         self._passes: dict[int, int] = {}
         fails, passes = table.count_groups(self._edge_at, self._first_at)
-        holds = np.bincount(flow.member_block, minlength=flow.blocks) > 0
-        starts = np.flatnonzero(holds & (np.diff(self._first_at) > 0) & (fails >= min_fails))
+        has_elements = np.bincount(flow.member_block, minlength=flow.blocks) > 0
+        starts = np.flatnonzero(has_elements & (np.diff(self._first_at) > 0) & (fails >= min_fails))
         self.starts: list[int] = starts.tolist()
         pairs = zip(fails[starts].tolist(), passes[starts].tolist(), strict=True)
         chances = [score(ef, ep) for ef, ep in checked(pairs)]

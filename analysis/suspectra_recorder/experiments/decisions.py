@@ -83,7 +83,7 @@ class _Rewriting:
         self._vague: ast.expr | None = None
 
     def visit(self, node: ast.AST) -> None:
-        """Rewrite what a node holds. What can be a decision itself is replaced in the node that contains it."""
+        """Rewrite what a node contains. What can be a decision itself is replaced in the node that contains it."""
         if isinstance(node, _EVALUATED_LATER):
             return
         if isinstance(node, (ast.If, ast.While)):

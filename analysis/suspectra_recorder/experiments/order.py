@@ -11,7 +11,7 @@ from suspectra_recorder.instrumentation.own import json, os, sys
 __builtins__ = own.builtins
 
 VARIABLE = "SUSPECTRA_EXPERIMENTS"
-"""The environment variable that holds the order as JSON."""
+"""The environment variable that contains the order as JSON."""
 
 PLUGIN = "suspectra_experiments"
 """The plugin that makes this package importable where it is not installed, and starts the machine."""
@@ -48,7 +48,7 @@ class Order:
     answers : str
         The file that takes its answers; empty where there is a channel.
     environment : dict of str to (str or None)
-        What the variables that brought the order held before.
+        What the variables that brought the order contained before.
     """
 
     workspace: str
@@ -69,7 +69,7 @@ class Order:
         Parameters
         ----------
         text : str
-            What the variable holds.
+            What the variable contains.
 
         Returns
         -------

@@ -128,13 +128,13 @@ def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[t
     stores = _known[id(cls)][1]
     if stores.final:
         return
-    held = stores.read(value)
-    for name in list(held)[:MAX_PARTS]:
+    attributes = stores.read(value)
+    for name in list(attributes)[:MAX_PARTS]:
 
         def rebuild(new: object, name: str = name) -> object:
-            return stores.copy(cls, {**held, name: new})
+            return stores.copy(cls, {**attributes, name: new})
 
-        yield f".{name}", held[name], rebuild
+        yield f".{name}", attributes[name], rebuild
 
 
 class _Stores:
@@ -158,23 +158,23 @@ class _Stores:
 
     def read(self, value: object) -> dict[str, object]:
         """What an instance has stored."""
-        held: dict[str, object] = {}
+        attributes: dict[str, object] = {}
         if self.dictionary is not None:
             stored = self.dictionary.__get__(value)
             if type(stored) is dict and all(type(name) is str for name in stored):
-                held.update(stored)
+                attributes.update(stored)
         for name, descriptor in self.slots.items():
             try:
-                held[name] = descriptor.__get__(value)
+                attributes[name] = descriptor.__get__(value)
             except AttributeError:
                 continue
-        return held
+        return attributes
 
-    def copy(self, cls: type, held: dict[str, object]) -> object:
+    def copy(self, cls: type, attributes: dict[str, object]) -> object:
         """An instance that has stored the same; `UNCHANGED` where Python has to be asked by the class."""
         try:
             made: Any = object.__new__(cls)
-            for name, value in held.items():
+            for name, value in attributes.items():
                 if name in self.slots:
                     self.slots[name].__set__(made, value)
                 else:

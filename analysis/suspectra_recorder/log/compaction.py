@@ -117,7 +117,7 @@ def _drop_old_errors(sections: list[Section], collections: list[WholeFiles]) -> 
 
 
 def _drop_old_collections(sections: list[Section], collections: list[WholeFiles]) -> None:
-    """Keep what counts of collections: a log that can't be tidied now may hold tests that they found no more."""
+    """Keep what counts of collections: a log that can't be tidied now may contain tests that they found no more."""
     live = {(c.time, c.run): c for c in current(collections)}
     for section in sections:
         section.collections = [live[c.time, c.run] for c in section.collections if (c.time, c.run) in live]

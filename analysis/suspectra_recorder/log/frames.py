@@ -48,7 +48,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, str
 
 
 class FrameKind(IntEnum):
-    """What a frame holds."""
+    """What a frame contains."""
 
     RUN = 1
     FILE = 2

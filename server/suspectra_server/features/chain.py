@@ -30,7 +30,7 @@ def register(session: Session) -> None:
     @session.feature(CHAIN)
     async def chain(params: Json) -> Chain | None:
         uri, line, limit = _read(params)
-        found = session.folders.holding(uri)
+        found = session.folders.containing(uri)
         if found is None:
             return None
         folder, path = found

@@ -19,7 +19,7 @@ def register(session: Session) -> None:
     @session.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
     def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command]:
         uri = params.text_document.uri
-        found = session.folders.holding(uri)
+        found = session.folders.containing(uri)
         only = params.context.only
         if found is None or not (only is None or any(kind in ("", lsp.CodeActionKind.QuickFix) for kind in only)):
             return []

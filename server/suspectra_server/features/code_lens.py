@@ -21,7 +21,7 @@ def register(session: Session) -> None:
 
     @session.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
     def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        found = session.folders.holding(params.text_document.uri)
+        found = session.folders.containing(params.text_document.uri)
         if found is None or not found[0].settings.code_lens:
             return []
         folder, path = found

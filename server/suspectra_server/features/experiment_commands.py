@@ -42,7 +42,7 @@ class ExperimentCommands(GroupCommands):
     async def test_suspect(self, uri: object = None, line: object = None) -> bool:
         """Find out whether altering one statement makes failing tests pass."""
         uri, line = parse_location(uri, line)
-        found = self._session.folders.holding(uri)
+        found = self._session.folders.containing(uri)
         suspect = found[0].current().suspect_at(found[1], line) if found else None
         evidence = found[0].snapshot.ranking.evidence if found else None
         if found is None or suspect is None or evidence is None:
@@ -62,7 +62,7 @@ class ExperimentCommands(GroupCommands):
     def _at_cursor(self, cursor: object) -> tuple[Folder | None, list[str] | None]:
         """The folder of a document, and the failing tests that the cursor is in; None for the usual ones."""
         uri, line = parse_cursor(cursor)
-        found = self._session.folders.holding(uri)
+        found = self._session.folders.containing(uri)
         return (found[0], tests_at(*found, line) or None) if found else (self._folder(None), None)
 
     async def _start(self, wanted: Wanted) -> bool:

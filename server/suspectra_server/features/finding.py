@@ -38,7 +38,7 @@ class Finder:
 
     def marked(self, uri: str, line: int) -> Found | None:
         """The best mark on a line."""
-        found = self._session.folders.holding(uri)
+        found = self._session.folders.containing(uri)
         if found is None:
             return None
         folder, path = found
@@ -49,7 +49,7 @@ class Finder:
         """The suspect on a line, marked or further down in the ranking."""
         if marked := self.marked(uri, line):
             return marked[0], marked[1].suspect, self.location(*marked)
-        found = self._session.folders.holding(uri)
+        found = self._session.folders.containing(uri)
         if found is None or (suspect := found[0].current().suspect_at(found[1], line)) is None:
             return None
         return found[0], suspect, lsp.Location(uri, whole_line(line))
@@ -65,7 +65,7 @@ class Finder:
 
     def statement_at(self, uri: str, line: int) -> Statement | None:
         """The measured statement on a line."""
-        found = self._session.folders.holding(uri)
+        found = self._session.folders.containing(uri)
         if found is None:
             return None
         folder, path = found

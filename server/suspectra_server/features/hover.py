@@ -16,7 +16,7 @@ def register(session: Session) -> None:
 
     @session.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        found = session.folders.holding(params.text_document.uri)
+        found = session.folders.containing(params.text_document.uri)
         if found is None:
             return None
         folder, path = found

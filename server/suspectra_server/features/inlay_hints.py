@@ -14,7 +14,7 @@ def register(session: Session) -> None:
 
     @session.feature(lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(resolve_provider=False))
     def inlay_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        found = session.folders.holding(params.text_document.uri)
+        found = session.folders.containing(params.text_document.uri)
         if found is None or not found[0].settings.inlay_hints:
             return []
         folder, path = found

@@ -33,7 +33,7 @@ def register(session: Session) -> None:
         limit = DEFAULT_TESTS if limit is None else limit
         if not isinstance(uri, str) or not is_count(line) or not is_count(limit):
             raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
-        found = session.folders.holding(uri)
+        found = session.folders.containing(uri)
         return _explanation(session, *found, line, limit) if found else None
 
     @session.feature(TEST_RESULTS)
@@ -59,7 +59,7 @@ def register(session: Session) -> None:
         uri, test = given.get("uri"), given.get("test")
         if not isinstance(uri, str) or not isinstance(test, (str, type(None))):
             raise JsonRpcInvalidParams("the params are {uri, test?}")
-        found = session.folders.holding(uri)
+        found = session.folders.containing(uri)
         if found is None:
             return []
         folder, path = found

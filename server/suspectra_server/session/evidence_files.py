@@ -27,7 +27,7 @@ class EvidenceFiles:
     Parameters
     ----------
     key : str
-        What tells the folder's jobs and watches from those of others.
+        Distinguishes the folder's jobs and watches from those of others.
     files : Jobs
         Where files are accessed.
     watcher : Watcher

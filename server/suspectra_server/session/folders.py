@@ -33,7 +33,7 @@ class Folders:
         """The folder with a URI."""
         return self._folders.get(uri)
 
-    def holding(self, uri: str) -> tuple[Folder, str] | None:
+    def containing(self, uri: str) -> tuple[Folder, str] | None:
         """The innermost folder that contains a document, and the path of the document in it."""
-        holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
-        return min(holding, key=lambda found: len(found[1]), default=None)
+        found = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
+        return min(found, key=lambda one: len(one[1]), default=None)

@@ -68,7 +68,7 @@ class Grouping:
     Parameters
     ----------
     key : str
-        What tells the folder's jobs from those of others.
+        Distinguishes the folder's jobs from those of others.
     long_jobs : Jobs
         Where groups are found and ranked.
     files : Jobs
@@ -78,7 +78,7 @@ class Grouping:
     show : callable
         Called with each ranking that is to be shown.
     listed : callable
-        How many suspects are listed, and the files whose texts are needed besides those that hold suspects.
+        How many suspects are listed, and the files whose texts are needed besides those that contain suspects.
 
     Attributes
     ----------

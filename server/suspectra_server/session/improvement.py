@@ -18,7 +18,7 @@ class Improvement:
     Parameters
     ----------
     key : str
-        What tells the folder's jobs from those of others.
+        Distinguishes the folder's jobs from those of others.
     long_jobs : Jobs
     ranker : Ranker
     show : callable

@@ -14,7 +14,7 @@ from suspectra_recorder.complete_file import complete_file
 
 log = logging.getLogger(__name__)
 
-MAX_SIZE = 4096  # bytes; the file holds two numbers
+MAX_SIZE = 4096  # bytes; the file contains two numbers
 
 
 class Learned:

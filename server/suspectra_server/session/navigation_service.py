@@ -36,7 +36,7 @@ class NavigationService:
     Parameters
     ----------
     key : str
-        What tells the folder's jobs from those of others.
+        Distinguishes the folder's jobs from those of others.
     jobs : Jobs
     navigation_models : NavigationModels
     basis : callable

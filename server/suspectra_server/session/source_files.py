@@ -20,7 +20,7 @@ class SourceFiles:
     Parameters
     ----------
     key : str
-        What tells the folder's jobs and watches from those of others.
+        Distinguishes the folder's jobs and watches from those of others.
     files : Jobs
         Where files are read.
     watcher : Watcher

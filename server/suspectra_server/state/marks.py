@@ -54,7 +54,7 @@ class Mark:
         """How high it is ranked."""
         return Band.for_suspect(self.suspect)
 
-    def holds(self, line: int) -> bool:
+    def contains(self, line: int) -> bool:
         """Whether a line, counted from 0, belongs to it."""
         return self.first <= line <= self.last
 

@@ -251,7 +251,7 @@ class Ranking:
         return self.report.spectrum.elements.at(*line) if self.report is not None else None
 
     def suspect_at(self, file: str, line: int) -> Suspect | None:
-        """The ranked statement that holds a line as it was run, if a failing test executes it."""
+        """The ranked statement that contains a line as it was run, if a failing test executes it."""
         if self.report is None or (element := self.report.spectrum.elements.at(file, line)) is None:
             return None
         if self.report.level[element] < 0 or not self.report.spectrum.counts.ef[element]:

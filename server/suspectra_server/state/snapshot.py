@@ -173,7 +173,7 @@ class Snapshot:
 
     def marks_at(self, file: str, line: int) -> tuple[Mark, ...]:
         """The marks on a line, counted from 0."""
-        return tuple(mark for mark in self.by_file.get(file, ()) if mark.holds(line))
+        return tuple(mark for mark in self.by_file.get(file, ()) if mark.contains(line))
 
     def element_at(self, file: str, line: int) -> int | None:
         """The measured statement on a line, counted from 0."""

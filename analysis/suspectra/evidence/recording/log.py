@@ -148,7 +148,7 @@ class Log(LogReader):
 
     def on_damage(self, end: int, error: Exception) -> None:
         """Report it."""
-        cause = f"does not hold what it should ({type(error).__name__}: {error})"
+        cause = f"does not contain what it should ({type(error).__name__}: {error})"
         self._damage.append(Problem(self._name, f"frame that ends at byte {end}", cause, RUN_AGAIN))
 
 

@@ -1,6 +1,6 @@
 """Reading a recording: the logs that Suspectra's own recorder keeps.
 
-Nothing in a recording is executed: frames hold JSON, integers and bits. Every length is checked against what is
+Nothing in a recording is executed: frames contain JSON, integers and bits. Every length is checked against what is
 really there, and every decompression has a limit.
 """
 
@@ -73,7 +73,7 @@ class RecordingSource:
     the step from one statement to the next where there is no other way to reach the latter. The rest is not
     here: the way out of a function, jumps back to the head of a loop, and where the arms of a branch join again.
     Conditional expressions, ``and``/``or`` and comprehensions are no branches here, as in coverage.py; recordings with
-    counts hold the outcomes of their conditions besides.
+    counts contain the outcomes of their conditions besides.
 
     A test that was recorded with an older version of a source keeps what it executed in functions that do the same
     in both versions, and elsewhere the lines that are the same. If it executed code that does something else now, a
@@ -117,7 +117,7 @@ class RecordingSource:
         Returns
         -------
         sequence of str
-            One absolute path: the folder that holds the logs.
+            One absolute path: the folder that contains the logs.
         """
         return [str(self.folder)]
 
