@@ -294,13 +294,13 @@ class SuspectraServer(LanguageServer):
         await self.configure()
         for added in event.added:
             if folder := self.folders.get(added.uri):
-                folder.rank()
+                folder.rankings.rank()
         self.send_status()
 
     def _changed_on_disk(self, key: WatchKey) -> None:
         kind, uri = key
         if folder := self.folders.get(uri):
-            folder.evidence_changed() if kind == "evidence" else folder.sources_changed()
+            folder.rankings.evidence_changed() if kind == "evidence" else folder.sources_changed()
 
     def document(self, uri: str) -> Document:
         """An open document."""
@@ -327,7 +327,7 @@ class SuspectraServer(LanguageServer):
     def rank(self) -> None:
         """Rank every folder now."""
         for folder in self.folders:
-            folder.rank()
+            folder.rankings.rank()
 
     def send_status(self) -> None:
         """Send `suspectra/status` where the client takes it."""
@@ -390,7 +390,7 @@ def _register_lifecycle(server: SuspectraServer) -> None:
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def watched(params: lsp.DidChangeWatchedFilesParams) -> None:
         for folder, path in filter(None, {server.folders.containing(change.uri) for change in params.changes}):
-            folder.evidence_changed() if path.startswith(".suspectra/") else folder.sources_changed()
+            folder.rankings.evidence_changed() if path.startswith(".suspectra/") else folder.sources_changed()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:

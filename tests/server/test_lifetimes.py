@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from suspectra_server.session import learned_moves as learned_module
-from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
+from suspectra_server.session.rankings import Rankings
 from suspectra_server.state.navigation import NavigationModels
 
 TIMEOUT_S = 30
@@ -39,7 +39,7 @@ class Gate:
 
 @pytest.fixture
 def gate(monkeypatch):
-    gate, rank, ranked, make = Gate(), Ranker.rank, Folder._ranked, NavigationModels.make
+    gate, rank, ranked, make = Gate(), Ranker.rank, Rankings._ranked, NavigationModels.make
 
     def held_back(self, wanted, token):
         gate.reached.set()
@@ -55,7 +55,7 @@ def gate(monkeypatch):
         return make(self, basis, token)
 
     monkeypatch.setattr(Ranker, "rank", held_back)
-    monkeypatch.setattr(Folder, "_ranked", ranked_and_noted)
+    monkeypatch.setattr(Rankings, "_ranked", ranked_and_noted)
     monkeypatch.setattr(NavigationModels, "make", made_later)
     yield gate
     gate.open.set()

@@ -39,8 +39,9 @@ class MutantResult:
     >>> made = Experiment(
     ...     "t1", "mutant", "cart.py", 8, 8, 9, "boundary", EVERY, "mutated", Outcome.PASSED, 0.01, detail="`>` → `>=`"
     ... )
-    >>> MutantResult(made, repaired=2, changed=0, broken=0, tried=3, endless=False).in_words(executing=3)
-    '`>` → `>=` repairs 2 tests and breaks none.'
+    >>> result = MutantResult(made, repaired=2, changed=0, broken=0, tried=3, endless=False)
+    >>> result.effect(executing=3), result.in_words(executing=3)
+    ('repairs 2 tests and breaks none', '`>` → `>=` repairs 2 tests and breaks none.')
     """
 
     experiment: Experiment

@@ -14,7 +14,7 @@ _DEFINITION = re.compile(r"\s*(?:async\s+)?def\s+(?P<name>\w+)")
 
 def can_be_investigated(folder: Folder) -> bool:
     """Whether pytest runs the tests of a folder, as far as that is known from its recording."""
-    return bool(folder.snapshot.ranking.failing) and folder.recorded_by != "record-c"
+    return bool(folder.snapshot.ranking.failing) and folder.rankings.recorded_by != "record-c"
 
 
 def failing_tests(folder: Folder, names: Iterable[str] | None = None) -> tuple[FailingTest, ...]:

@@ -30,7 +30,7 @@ class GroupCommands:
         if found is None:
             return None
         folder, group = found
-        await folder.grouping.select(group.number)
+        await folder.rankings.grouping.select(group.number)
         shown = folder.snapshot.ranking.group
         return shown.heading if shown else None
 
@@ -52,7 +52,7 @@ class GroupCommands:
             raise JsonRpcInvalidParams("mergeGroups takes the URI of a folder and the numbers of groups")
         if len(wanted) < 2:
             return False
-        await folder.grouping.merge(test for group in wanted for test in group.tests)
+        await folder.rankings.grouping.merge(test for group in wanted for test in group.tests)
         return True
 
     async def split_group(self, uri: object = None, number: object = None, tests: object = None) -> bool:
@@ -73,12 +73,12 @@ class GroupCommands:
         if not leaving or leaving == set(whole):
             return False
         # a test that executes nothing is in the group for its size alone: it says nothing of those that stay
-        await folder.grouping.split(leaving, set(whole).difference(group.uncovered if group else ()) - leaving)
+        await folder.rankings.grouping.split(leaving, set(whole).difference(group.uncovered if group else ()) - leaving)
         return True
 
     async def reset_groups(self) -> bool:
         """Forget what was merged and split, in all folders."""
-        changed = [await folder.grouping.reset() for folder in self._session.folders]
+        changed = [await folder.rankings.grouping.reset() for folder in self._session.folders]
         if not self._session.supports_status:
             text = "The failure groups are as they were found." if any(changed) else "No failure group was changed."
             self._session.answer(text)

@@ -143,7 +143,7 @@ class ExperimentRun:
 
     def ranked(self, folder: Folder) -> None:
         """Say what was found, once it is ranked."""
-        if folder in self._unranked and not folder.busy:
+        if folder in self._unranked and not folder.rankings.busy:
             self._say(*self._unranked.pop(folder))
 
     def _end(self, made: Made | None) -> None:
@@ -170,7 +170,7 @@ class ExperimentRun:
             self._client.send_status()
         if made is not None:
             self._unranked[folder] = wanted, made
-            folder.rank()
+            folder.rankings.rank()
 
     def _take(
         self,
@@ -226,7 +226,7 @@ def _make(trust: Trust, wanted: Wanted, job: Job[News]) -> News:
     complete = False
     try:
         folder = wanted.folder
-        command = pytest_command(folder.root, folder.settings, folder.recorded_by)
+        command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
         suspicion = Suspicion(wanted.evidence, everywhere=wanted.at is not None)
         tests = {test.name: test for test in wanted.tests}
         investigation = investigation_of(

@@ -9,21 +9,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
-from suspectra_server.session.evidence_files import EvidenceFiles
-from suspectra_server.session.grouping import Grouping
-from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.moved_lines import LineHistory, MovedLines
 from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.next_steps import NextSteps
 from suspectra_server.session.project_tests import test_arguments
 from suspectra_server.session.ranker import Ranked, Ranker, Wanted, with_technique
+from suspectra_server.session.rankings import Rankings
 from suspectra_server.session.reader_marks import ReaderMarks, Reason
 from suspectra_server.session.source_files import SourceFiles
 from suspectra_server.session.watching import Debouncer, Watcher
@@ -35,7 +32,7 @@ from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.timing import EDIT_DEBOUNCE_S, RANKING_NOTICE_S
+from suspectra_server.timing import EDIT_DEBOUNCE_S
 
 Answer = TypeVar("Answer")
 
@@ -76,8 +73,8 @@ class Folder:
     ----------
     navigation : NavigationService
         Where to look next.
-    grouping : Grouping
-        The failure groups, one of which is ranked at a time.
+    rankings : Rankings
+        Where they are made.
     removed : bool
         It is no longer part of the workspace: results that still arrive for it have no effect.
     """
@@ -107,74 +104,51 @@ class Folder:
         self.snapshot = Snapshot(Ranking(State.RANKING, "Looking for a test run", settings.make_technique()))
         self.chosen: tuple[str, bool] | None = None
         self.removed = False
-        self.recorded_by = ""  # the command whose recording was ranked last
         self._real = real
         self._loop = asyncio.get_running_loop()
-        self._jobs = jobs
         self._files = files
         self._watcher = watcher
         self._changed = changed
-        self._working = working
         self._habit = habit
         self._lines_moved = lines_moved
         self._boundary = Boundary(root)
         disk = Disk(root)
-        self._ranker = Ranker(root, disk, asks_git)
+        ranker = Ranker(root, disk, asks_git)
         self.sources = SourceFiles(
             uri, files, watcher, self._boundary, disk, self.texts, lambda: self.snapshot.ranking, self._update_snapshot
         )
         self._history = LineHistory()
         self.navigation = NavigationService(
-            uri, long_jobs, NavigationModels(self._ranker.edged), self._basis, self._update_snapshot
+            uri, long_jobs, NavigationModels(ranker.edged), self._basis, self._update_snapshot
         )
         self._next_steps = NextSteps(uri, long_jobs, self._update_snapshot)
         self._long_jobs = long_jobs
-        self.grouping = Grouping(
-            uri,
-            long_jobs,
-            files,
-            decisions,
-            disk,
-            self._show,
-            lambda: (self.settings.top, self._texts_wanted()),
-        )
-        self._improvement = Improvement(uri, long_jobs, self._ranker, self.grouping.start)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
         self._edits = Debouncer(self._loop, self._update_snapshot)
-        self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._after_ranking, self._boundary)
-        self._evidence.watch(self._candidates())
+        self.rankings = Rankings(
+            uri,
+            ranker,
+            jobs,
+            long_jobs,
+            files,
+            watcher,
+            self._boundary,
+            disk,
+            decisions,
+            wanted=self._wanted,
+            starting=self.navigation.pause,
+            working=working,
+            show=self._show,
+            complete=self._after_ranking,
+        )
 
-    # evidence in
+    # what to rank
 
-    def rank(self) -> None:
-        """Read the evidence and rank now."""
-        if self.removed:
-            return
-        self._evidence.cancel_waiting()
-        self.navigation.pause()
+    def _wanted(self) -> Wanted:
+        """What to rank, and how."""
         settings = with_technique(self.settings, self.chosen)
         by_default = self.chosen is None and settings.technique == Settings.technique
-        wanted = Wanted(settings, self._candidates(), self._texts_wanted(), by_default)
-        self._jobs.submit(
-            ("rank", self.uri),
-            lambda token: self._ranker.rank(wanted, token),
-            lambda result: self._ranked(result, wanted),
-        )
-        self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
-
-    @property
-    def busy(self) -> bool:
-        """Whether a ranking is being made."""
-        return not self.removed and (self._jobs.busy(("rank", self.uri)) or self._improvement.busy)
-
-    async def is_incomplete(self) -> bool:
-        """Whether a run is still being recorded, or is not ranked yet."""
-        return self.busy or await self._jobs.run(self._ranker.growing) or await self._evidence.is_outdated()
-
-    def evidence_changed(self) -> None:
-        """A watched evidence file changed: rank when it is complete."""
-        if not self.removed:
-            self._evidence.changed()
+        return Wanted(settings, self._candidates(), self._texts_wanted(), by_default)
 
     def sources_changed(self) -> None:
         """A source file changed on disk: read the files again, and update the marks."""
@@ -192,8 +166,8 @@ class Folder:
             self.chosen = None
         affecting = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
         if any(getattr(previous, name) != getattr(settings, name) for name in affecting):
-            self._drop_rankings()
-            self.rank()
+            self.rankings.cancel()
+            self.rankings.rank()
         elif not self.removed:
             self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
             self.navigation.renew(after=0)
@@ -203,27 +177,20 @@ class Folder:
         """Rank with another technique until the settings change. With None for clones, these stay as they are."""
         previous = self.chosen[1] if self.chosen else self.settings.clone_failed
         self.chosen = (technique, previous if clone_failed is None else clone_failed)
-        self._drop_rankings()
-        self.rank()
-
-    def _drop_rankings(self) -> None:
-        """Cancel the rankings that are being made."""
-        self._jobs.cancel(("rank", self.uri))
-        self._improvement.cancel()
-        self.grouping.cancel()
+        self.rankings.cancel()
+        self.rankings.rank()
 
     def test_arguments(self, *, chosen: bool = False) -> Callable[[], tuple[str, ...]]:
         """A function for a worker thread: the arguments of `suspectra` that record all tests, or chosen ones."""
-        return partial(test_arguments, self.root, self.settings, self.recorded_by, chosen=chosen)
+        return partial(test_arguments, self.root, self.settings, self.rankings.recorded_by, chosen=chosen)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""
         self.removed = True
-        self._evidence.close()
         self._edits.stop()
         self.navigation.close()
         self._next_steps.close()
-        self._drop_rankings()
+        self.rankings.close()
         self.sources.close()
 
     # documents and reading marks
@@ -318,33 +285,10 @@ class Folder:
             ranking, frozenset(element for element in excluded if element is not None), settings.jump_model(learned)
         )
 
-    # results of worker threads
+    # rankings
 
-    def _ranked(self, result: Ranked | Exception, wanted: Wanted) -> None:
-        if self.removed:
-            return
-        self._improvement.cancel()
-        ranked = self._checked(result)
-        self.recorded_by = ranked.recorded_by
-        self._evidence.ranked(ranked)
-        self._evidence.watch({*ranked.watched, *self._candidates()}, ranked.states)
-        if ranked.unfinished:
-            self.grouping.cancel()
-            self._improvement.start(ranked, wanted)
-        else:
-            self.grouping.start(ranked)
-
-    def _checked(self, result: Ranked | Exception) -> Ranked:
-        if not isinstance(result, Exception):
-            return result
-        problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
-        return Ranked(Ranking(State.ERROR, str(problem), self.settings.make_technique(), (problem,)))
-
-    def _show(self, result: Ranked | Exception) -> None:
+    def _show(self, result: Ranked) -> None:
         """Show a ranking in place of the last one."""
-        if self.removed:
-            return
-        result = self._checked(result)
         ranking = result.ranking
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
@@ -375,7 +319,7 @@ class Folder:
         if (group := self.snapshot.ranking.group) is not None and group.number == number:
             return self.current()
         self.navigation.pause()
-        found = await self.grouping.ranking_of(number)
+        found = await self.rankings.grouping.ranking_of(number)
         self.navigation.renew()
         if found is None or self.removed:
             return None

@@ -80,7 +80,7 @@ class Notices:
             pending.cancel()
 
     async def _report_when_complete(self, folder: Folder) -> None:
-        while self._test_run.runs(folder) or await folder.is_incomplete():
+        while self._test_run.runs(folder) or await folder.rankings.is_incomplete():
             await asyncio.sleep(RECORDING_POLL_S)
         self._pending.pop(folder, None)
         if not folder.removed:

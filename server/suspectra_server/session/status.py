@@ -64,4 +64,4 @@ def state_of(folder: Folder, run: TestRun) -> State:
     """What a folder is doing, or the state of its ranking."""
     if run.runs(folder):
         return State.RUNNING_TESTS
-    return State.RANKING if folder.busy else folder.snapshot.state
+    return State.RANKING if folder.rankings.busy else folder.snapshot.state

@@ -115,7 +115,7 @@ class TestRun:
 
     def ranked(self, folder: Folder) -> None:
         """Show the outcome of a run, if the client does not show it by itself."""
-        if folder not in self._unranked or folder.busy:
+        if folder not in self._unranked or folder.rankings.busy:
             return
         self._unranked.discard(folder)
         snapshot = folder.snapshot
@@ -131,7 +131,7 @@ class TestRun:
                 done = self._folders.pop(0)
                 if ended and not done.removed:
                     self._unranked.add(done)
-                done.rank()
+                done.rankings.rank()
         finally:
             self._folders = []
             progress.end("cancelled" if self._cancelled else "done")

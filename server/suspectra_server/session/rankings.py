@@ -1,0 +1,161 @@
+"""The rankings of a workspace folder: from a change of its evidence to a ranking that can be shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from suspectra.errors import Problem
+from suspectra.evidence.boundary import Boundary
+from suspectra_server.protocol import State
+from suspectra_server.session.evidence_files import EvidenceFiles
+from suspectra_server.session.grouping import Grouping
+from suspectra_server.session.improvement import Improvement
+from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.ranker import Ranked, Ranker, Wanted
+from suspectra_server.session.watching import Watcher
+from suspectra_server.state.decisions_file import DecisionsFile
+from suspectra_server.state.documents import Disk
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.timing import RANKING_NOTICE_S
+
+
+class Rankings:
+    """Makes the rankings of one workspace folder, when its evidence changes or on request. Belongs to the loop.
+
+    Parameters
+    ----------
+    key : str
+        Distinguishes the folder's jobs from those of others.
+    ranker : Ranker
+    jobs : Jobs
+        Where rankings are made.
+    long_jobs : Jobs
+        Where better rankings are made, and those of failure groups.
+    files : Jobs
+        Where files are accessed.
+    watcher : Watcher
+    boundary : Boundary
+        Of the workspace folder.
+    disk : Disk
+    decisions : DecisionsFile
+        Where it is kept what the user decided about failure groups.
+    wanted : callable
+        Returns what to rank, and how.
+    starting : callable
+        Called before each ranking.
+    working : callable
+        Called when a ranking takes long enough to be shown in the status.
+    show : callable
+        Called with each ranking to show.
+    complete : callable
+        Called when a recording that was still growing has ended, if the last ranking has all of it.
+
+    Attributes
+    ----------
+    grouping : Grouping
+        The failure groups, one of which is ranked at a time.
+    recorded_by : str
+        The command whose recording was ranked last.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        ranker: Ranker,
+        jobs: Jobs,
+        long_jobs: Jobs,
+        files: Jobs,
+        watcher: Watcher,
+        boundary: Boundary,
+        disk: Disk,
+        decisions: DecisionsFile,
+        *,
+        wanted: Callable[[], Wanted],
+        starting: Callable[[], None],
+        working: Callable[[], None],
+        show: Callable[[Ranked], None],
+        complete: Callable[[], None],
+    ):
+        self._key = ("rank", key)
+        self._ranker = ranker
+        self._jobs = jobs
+        self._wanted = wanted
+        self._starting = starting
+        self._working = working
+        self._show = show
+        self._closed = False
+        self._loop = asyncio.get_running_loop()
+        self.recorded_by = ""
+        self.grouping = Grouping(key, long_jobs, files, decisions, disk, self._show_checked, self._listed)
+        self._improvement = Improvement(key, long_jobs, ranker, self.grouping.start)
+        self._evidence = EvidenceFiles(key, files, watcher, self.rank, complete, boundary)
+        self._evidence.watch(wanted().candidates)
+
+    def rank(self) -> None:
+        """Read the evidence and rank now."""
+        if self._closed:
+            return
+        self._evidence.cancel_waiting()
+        self._starting()
+        wanted = self._wanted()
+        self._jobs.submit(
+            self._key,
+            lambda token: self._ranker.rank(wanted, token),
+            lambda result: self._ranked(result, wanted),
+        )
+        self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
+
+    def evidence_changed(self) -> None:
+        """A watched evidence file changed: rank when it is complete."""
+        if not self._closed:
+            self._evidence.changed()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a ranking is being made."""
+        return not self._closed and (self._jobs.busy(self._key) or self._improvement.busy)
+
+    async def is_incomplete(self) -> bool:
+        """Whether a run is still being recorded, or is not ranked yet."""
+        return self.busy or await self._jobs.run(self._ranker.growing) or await self._evidence.is_outdated()
+
+    def cancel(self) -> None:
+        """Cancel the rankings that are being made."""
+        self._jobs.cancel(self._key)
+        self._improvement.cancel()
+        self.grouping.cancel()
+
+    def close(self) -> None:
+        """Stop everything for good."""
+        self._closed = True
+        self._evidence.close()
+        self.cancel()
+
+    def _listed(self) -> tuple[int, tuple[str, ...]]:
+        wanted = self._wanted()
+        return wanted.settings.top, wanted.texts
+
+    def _ranked(self, result: Ranked | Exception, wanted: Wanted) -> None:
+        if self._closed:
+            return
+        self._improvement.cancel()
+        ranked = self._checked(result)
+        self.recorded_by = ranked.recorded_by
+        self._evidence.ranked(ranked)
+        self._evidence.watch({*ranked.watched, *self._wanted().candidates}, ranked.states)
+        if ranked.unfinished:
+            self.grouping.cancel()
+            self._improvement.start(ranked, wanted)
+        else:
+            self.grouping.start(ranked)
+
+    def _show_checked(self, result: Ranked | Exception) -> None:
+        if not self._closed:
+            self._show(self._checked(result))
+
+    def _checked(self, result: Ranked | Exception) -> Ranked:
+        if not isinstance(result, Exception):
+            return result
+        problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
+        return Ranked(Ranking(State.ERROR, str(problem), self._wanted().technique(), (problem,)))
