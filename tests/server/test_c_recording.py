@@ -147,3 +147,45 @@ def test_a_cmake_project_with_tests_of_python_runs_those(client, build_reckoner,
     client.start(folder)
     assert client.command("runTests") is True
     client.wait(lambda: any("record -- pytest" in str(p) for p in client.progress))
+
+
+PROGRAM = """\
+#include <stdlib.h>
+static int twice(int n) {
+    return n * 3;
+}
+static int half(int n) {
+    return n / 3;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[2]);
+    if (argv[1][0] == 't')
+        return twice(n) != 2 * n;
+    if (argv[1][0] == 'h')
+        return half(n) != n / 2;
+    return n < 0;
+}
+"""
+
+
+def test_groups_of_c_tests_are_perhaps_right(client, build_c):
+    folder = build_c({"program.c": PROGRAM}).workspace
+    calls = [*(f"{way} {n}" for n in (4, 6, 8) for way in ("t", "h")), *(f"other {n}" for n in range(24))]
+    (folder / "tests.sh").write_text("".join(f"{call}\t./build/program {call}\n" for call in calls))
+    assert suspectra(folder, "record-c", "--shell", "tests.sh", "--build", "build").returncode == 1
+    client.start(folder)
+    client.wait(lambda: "in perhaps 2 groups" in client.statuses[-1]["message"])
+    assert client.statuses[-1]["message"] == "6 failing tests in perhaps 2 groups, 24 passing tests"
+    groups = client.suspects()["groups"]
+    assert [group["sure"] for group in groups] == [False, False]
+    assert [group["heading"] for group in groups] == [
+        "✗ perhaps 3 tests: program.c:6",
+        "✗ perhaps 3 tests: program.c:3",
+    ]
+    first = [client.request("suspectra/group", {"folder": folder.as_uri(), "id": g["id"]})["suspects"] for g in groups]
+    assert [found[0]["line"] for found in first] == [6, 3]
+    uri = client.open(folder / "program.c")
+    client.wait(lambda: client.diagnostics.get(uri))
+    assert all(one["message"].endswith(groups[0]["heading"]) for one in client.diagnostics[uri])
+    done = suspectra(folder, "rank")
+    assert all(group["heading"] in done.stdout for group in groups)
