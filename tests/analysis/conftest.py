@@ -60,6 +60,17 @@ EDGES = {(0, 2): "1234567", (2, 3): "1356", (2, 5): "247", (3, 4): "3", (3, 5): 
 FAILED = "36"
 
 
+@pytest.fixture(scope="session")
+def recorded_ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example in Python with a recording of its tests; not to be changed."""
+    folder = tmp_path_factory.mktemp("recorded") / "ledger"
+    example = Path(__file__).parents[2] / "examples" / "ledger"
+    shutil.copytree(example, folder, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
+    return folder
+
+
 @pytest.fixture
 def figure_1() -> tuple[Spectrum, Program]:
     """The excerpt of `schedule`: statement s1 is line 1, and so on."""

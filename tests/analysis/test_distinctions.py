@@ -2,12 +2,8 @@
 
 import json
 import math
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +22,6 @@ from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 
-ROOT = Path(__file__).parents[2]
 TECHNIQUES = st.sampled_from(["evidence", "ochiai", "op2"])
 
 
@@ -325,19 +320,10 @@ def test_questions_about_what_is_no_suspect_are_refused():
 # ---------------------------------------------------------------------------------------------------- the ledger
 
 
-@pytest.fixture(scope="module")
-def ledger(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("apart") / "ledger"
-    shutil.copytree(ROOT / "examples" / "ledger", folder, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
-    subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
-    return folder
-
-
 @pytest.fixture
-def explain(ledger, capsys, monkeypatch):
+def explain(recorded_ledger, capsys, monkeypatch):
     """Runs `suspectra explain` in the ledger: (status, stdout, stderr)."""
-    monkeypatch.chdir(ledger)
+    monkeypatch.chdir(recorded_ledger)
     monkeypatch.setenv("COLUMNS", "80")
 
     def call(*arguments: str) -> tuple[int, str, str]:

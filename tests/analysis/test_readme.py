@@ -1,0 +1,49 @@
+"""The examples in the README show what really happens."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from suspectra.cli import run
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+WIDTH = "112"  # of the terminal in which the README's example was printed
+
+
+@pytest.fixture
+def suspectra(recorded_ledger, capsys, monkeypatch):
+    """Runs a command line in the ledger, and returns what it prints."""
+    monkeypatch.chdir(recorded_ledger)
+    monkeypatch.setenv("COLUMNS", WIDTH)
+
+    def call(line: str) -> str:
+        assert run(line.split()) == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_the_ranking_is_what_is_printed(suspectra):
+    line, shown = re.search(r"^\$ suspectra (rank .*)\n((?:.*\n)*?)```", README, re.M).groups()
+    assert suspectra(line).strip() == shown.strip()
+
+
+def test_the_other_commands_work_as_they_are_written(suspectra, tmp_path):
+    commands = re.findall(r"^\$ suspectra (.+?) *#", README, re.M)
+    commands += re.findall(r"`suspectra ((?:techniques|markov)[^`]*)`", README)
+    commands = [line for line in commands if not line.startswith("record ")]
+    assert [line.split()[0] for line in commands] == ["rank", "report", "techniques", "markov"]
+    for line in commands:
+        assert suspectra(line.replace("out.html", str(tmp_path / "out.html")))
+    assert "<html" in (tmp_path / "out.html").read_text("utf-8")
+    for options in re.findall(r"`(--(?:technique|format) [^`]*|--clone-failed)`", README):
+        assert suspectra(f"rank --technique dstar {options}")
+
+
+def test_the_library_is_used_as_it_is_written(suspectra, capsys):
+    example = re.search(r"```python\n(.*?)```", README, re.S)[1]
+    exec(compile(example, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 10
+    assert printed[0].startswith("src/ledger/tax.py:55 0.875 ('tests/test_importer.py::")
