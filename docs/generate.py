@@ -280,6 +280,8 @@ NEEDS = {
     Need.EDGES: "which branches each test takes: any recording (`suspectra record`), or coverage.py data with contexts measured\n"
     "with `--branch`",
     Need.COUNTS: "how often each test takes a branch: a recording made with `suspectra record --counts`",
+    Need.VALUES: "how values compare in some tests: `suspectra investigate --technique value-predicates`; without it, only\n"
+    "lines are used",
     Need.EXPERIMENTS: "how failing tests end when something is altered: `suspectra investigate`; without it, only lines are used",
 }
 

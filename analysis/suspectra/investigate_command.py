@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
@@ -15,7 +15,9 @@ from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, requir
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
 from suspectra.experiment import COMBINATION, KINDS
 from suspectra.localization import parameter_option, technique_parameters
+from suspectra.observation import VALUE_PREDICATES
 from suspectra.options import EXPERIMENTS, INVESTIGATION_SECONDS
+from suspectra.quantity import many
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence
     from suspectra.experiment import Experiment
     from suspectra.experiments.investigation import Investigation
+    from suspectra.experiments.observing import Observing
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.techniques.technique import Technique
+
+_TECHNIQUES = (*KINDS, VALUE_PREDICATES)
+_Result = TypeVar("_Result")
 
 
 def register(cli: click.Group) -> None:
@@ -40,7 +46,7 @@ def register(cli: click.Group) -> None:
     @workspace_option
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
     @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
-    @click.option("--technique", type=click.Choice(list(KINDS)), default="investigation", show_default=True)
+    @click.option("--technique", type=click.Choice(_TECHNIQUES), default=COMBINATION, show_default=True)
     @parameter_option
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
@@ -52,7 +58,8 @@ def register(cli: click.Group) -> None:
 
         TEST is the name of a recorded test, or a glob; without any, all failing tests, one of each failure group first.
         The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with wrong
-        conditions and values: do this only with tests that can't do harm.
+        conditions and values: do this only with tests that can't do harm. With --technique value-predicates nothing is
+        altered: failing tests and the passing ones most like them run once, and how their values compare is counted.
         """
         return _investigate(context.meta[COMMAND], chosen)
 
@@ -76,6 +83,7 @@ class _Options(TypedDict):
 def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.experiments.investigation import Investigation
+    from suspectra.experiments.observing import Observing
     from suspectra.experiments.safety import Safety
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.recording.launch import resolve
@@ -90,33 +98,57 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
     progress = InvestigationProgress(sys.stderr, len(failing))
+    arguments = resolve(command, root, python=chosen["python"]).arguments
+    tests = [failing[name] for name in suspicion.in_turn(failing)]
+    safety = Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"])
+    if technique.name == VALUE_PREDICATES:
+        observing = Observing(
+            Path(root),
+            arguments,
+            tests,
+            suspicion,
+            chosen["investigation_seconds"],
+            safety=safety,
+            notify=lambda now: progress.show(now.share, f"test {now.number} of {now.total}: {now.test}"),
+        )
+        observed, interrupted = _made(observing.observations(), progress)
+        left = "all tests were observed" if observing.complete else "more can be observed with --seconds"
+        said = f"{many(len(observed), 'test')} observed in {{seconds:.1f}} s; {left}"
+        return _write(evidence, observing, technique, (), chosen, began, said, interrupted=interrupted)
     investigation = Investigation(
         Path(root),
-        resolve(command, root, python=chosen["python"]).arguments,
-        [failing[name] for name in suspicion.in_turn(failing)],
+        arguments,
+        tests,
         suspicion,
         chosen["investigation_seconds"],
         kinds=technique.kinds,
         values_logged=not chosen["hide_values"],
-        safety=Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"]),
+        safety=safety,
         forks=chosen["forks"],
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
-    made, interrupted = _made(investigation, progress)
-    status = _write(evidence, investigation, technique, made, chosen, time.monotonic() - began)
-    return INTERRUPTED if interrupted else status
+    made, interrupted = _made(_experiments(investigation, progress), progress)
+    left = "everything was tried" if investigation.complete else "more can be tried with --seconds"
+    said = f"{len(made)} altered runs in {{seconds:.1f}} s; {left}"
+    return _write(evidence, investigation, technique, made, chosen, began, said, interrupted=interrupted)
 
 
-def _made(investigation: Investigation, progress: InvestigationProgress) -> tuple[list[Experiment], bool]:
-    """The experiments, as far as the user lets them go on."""
-    made: list[Experiment] = []
-    interrupted = False
+def _experiments(investigation: Investigation, progress: InvestigationProgress) -> Iterator[Experiment]:
+    """The experiments, while repairs are shown."""
     failing = {test.name for test in investigation.tests}
+    for experiment in investigation.experiments():
+        yield experiment
+        if experiment.outcome.repairs and experiment.test in failing:
+            progress.found(experiment)
+
+
+def _made(results: Iterator[_Result], progress: InvestigationProgress) -> tuple[list[_Result], bool]:
+    """The results, as far as the user lets them go on."""
+    made: list[_Result] = []
+    interrupted = False
     try:
-        for experiment in investigation.experiments():
-            made.append(experiment)
-            if experiment.outcome.repairs and experiment.test in failing:
-                progress.found(experiment)
+        for result in results:
+            made.append(result)
     except KeyboardInterrupt:
         interrupted = True  # what is known is kept, and shown
     finally:
@@ -126,31 +158,38 @@ def _made(investigation: Investigation, progress: InvestigationProgress) -> tupl
 
 def _write(
     evidence: Evidence,
-    investigation: Investigation,
+    done: Investigation | Observing,
     technique: Technique,
     made: Sequence[Experiment],
     chosen: _Options,
-    seconds: float,
+    began: float,
+    said: str,
+    *,
+    interrupted: bool,
 ) -> int:
     from suspectra.evidence.experiments import with_experiments
+    from suspectra.evidence.observations import with_observations
     from suspectra.evidence.sources import Sources
     from suspectra.localizer import Localizer
     from suspectra.output.investigation import write_json
     from suspectra.output.ranking import Listing
     from suspectra.output.table import write_table
 
-    evidence = with_experiments(evidence, chosen["workspace"])
+    seconds = time.monotonic() - began
+    joined = with_observations if technique.name == VALUE_PREDICATES else with_experiments
+    evidence = joined(evidence, chosen["workspace"])
     localizer = Localizer(technique)
     report = localizer.update(evidence)
-    problems = tuple(dict.fromkeys([*investigation.problems, *localizer.problems()]))
+    problems = tuple(dict.fromkeys([*done.problems, *localizer.problems()]))
     as_json = chosen["form"] == "json"
     listing = Listing(report, evidence, problems, chosen["top"], () if as_json else localizer.groups().groups)
-    names = [test.name for test in investigation.tests]
+    names = [test.name for test in done.tests]
     if as_json:
-        write_json(listing, names, made, sys.stdout, complete=investigation.complete, seconds=seconds)
+        write_json(listing, names, made, sys.stdout, complete=done.complete, seconds=seconds)
     else:
         write_table(listing, sys.stdout, Sources(chosen["workspace"]))
-        left = "everything was tried" if investigation.complete else "more can be tried with --seconds"
-        click.echo(f"{len(made)} altered runs in {seconds:.1f} s; {left}")
+        click.echo(said.format(seconds=seconds))
     warn(problems)
-    return 0 if evidence.experiments else NOTHING_TO_RANK
+    if interrupted:
+        return INTERRUPTED
+    return 0 if evidence.experiments or evidence.observations else NOTHING_TO_RANK

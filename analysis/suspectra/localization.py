@@ -157,6 +157,10 @@ def localize(
         from suspectra.evidence.experiments import with_experiments
 
         found = with_experiments(found, workspace)
+    if Need.VALUES in info.needs:
+        from suspectra.evidence.observations import with_observations
+
+        found = with_observations(found, workspace)
 
     from suspectra.localizer import Localizer
     from suspectra.since_revision import since_revision

@@ -23,6 +23,8 @@ class Need(str, Enum):
     """How often each test takes each control-flow edge."""
     EXPERIMENTS = "experiments"
     """The verdicts of tests on altered programs: with switched branches, replaced values or mutants."""
+    VALUES = "values"
+    """What predicates hold for the values of some tests: which of two numbers is less, signs, types, lengths."""
     DEPENDENCES = "dependences"
     """Which other values and decisions of the run each value depends on."""
     PATHS = "paths"
@@ -31,6 +33,7 @@ class Need(str, Enum):
 
 LINES, EDGES, COUNTS = frozenset({Need.LINES}), frozenset({Need.EDGES}), frozenset({Need.COUNTS})
 EXPERIMENTS = frozenset({Need.LINES, Need.EXPERIMENTS})
+VALUES = frozenset({Need.LINES, Need.VALUES})
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from suspectra.evidence.replaced import Replaced
 from suspectra.experiment import Experiment
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
+from suspectra.observation import Observation
 from suspectra.program import Program
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra_recorder.log.collection import CollectionError
@@ -210,6 +211,8 @@ class Evidence:
         The reading of control flow that was begun with the recording, if any.
     experiments : tuple of Experiment
         The results of running its tests again with something altered, if they were read.
+    observations : tuple of Observation
+        What predicates hold for the values of some of its tests, if they were read.
     changed : mapping of str to ndarray of int32
         For failing tests that passed before, by name, the sorted indices of statements that changed since, executed or
         not. A reader that reads again returns the same objects for tests that did not change.
@@ -244,6 +247,7 @@ class Evidence:
     source_of: Callable[[str], bytes | None] | None = None
     reading: FlowReading | None = None
     experiments: tuple[Experiment, ...] = ()
+    observations: tuple[Observation, ...] = ()
     changed: Mapping[str, Row] = field(default_factory=dict)
     replaced: tuple[Replaced, ...] = ()
     outcomes: Outcomes | None = None
@@ -252,7 +256,7 @@ class Evidence:
     def program(self) -> Program:
         """The measured files and flow graphs."""
         graphs = self.edges.graphs if self.edges else ()
-        return Program(self.files, graphs, self.source_of, self.reading, self.experiments)
+        return Program(self.files, graphs, self.source_of, self.reading, self.experiments, self.observations)
 
     @cached_property
     def elements(self) -> Elements:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -15,14 +12,11 @@ from typing import Any
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.sources import MAX_SOURCE
+from suspectra.evidence.logged_sources import LoggedSources, read_log
 from suspectra.experiment import Experiment, Outcome
 from suspectra.quantity import many
 
 FOLDER, NAME = "experiments", "log.jsonl"
-MAX_LOG = 64 << 20
-"""Bytes of a log that are read."""
-
 LOG = f".suspectra/{FOLDER}/{NAME}"
 """The log's path in a workspace."""
 
@@ -96,7 +90,7 @@ def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
 def _experiments(
     boundary: Boundary, recorded: Callable[[], Mapping[str, str | None]]
 ) -> tuple[tuple[Experiment, ...], tuple[Problem, ...]]:
-    data, problem = _read(boundary)
+    data, problem = read_log(boundary, LOG)
     if problem is not None:
         return (), (problem,)
     if not data:
@@ -107,32 +101,12 @@ def _experiments(
     return tuple(log.found.values()), tuple(log.problems())
 
 
-def _read(boundary: Boundary) -> tuple[bytes, Problem | None]:
-    real = boundary.real(LOG)
-    if real is None:
-        return b"", Problem(LOG, "", "it leads out of the workspace, so it was not read", "remove the link")
-    try:
-        if not os.path.lexists(real):
-            return b"", None
-        if not stat.S_ISREG(os.stat(real).st_mode):
-            return b"", Problem(LOG, "", "it is not a file, so it was not read", "remove it")
-        with open(real, "rb") as stream:
-            data = stream.read(MAX_LOG + 1)
-    except OSError as error:
-        return b"", Problem(LOG, "", f"it can't be read: {error.strerror or error}", "check its permissions")
-    if len(data) > MAX_LOG:
-        return b"", Problem(LOG, "", f"it is larger than {MAX_LOG >> 20} MB, so it was not read", "remove it")
-    return data, None
-
-
 class _Log:
     """What has been read of a log."""
 
     def __init__(self, boundary: Boundary, recorded: Mapping[str, str | None]):
-        self._recorded = recorded
         self.found: dict[tuple[object, ...], Experiment] = {}
-        self._boundary = boundary
-        self._current: dict[str, str] = {}  # digests of sources as they are
+        self._sources = LoggedSources(boundary, recorded)
         self._valid: dict[str, bool] = {}  # by the number of their digests
         self._old: set[tuple[object, ...]] = set()
         self._damaged = 0
@@ -146,7 +120,7 @@ class _Log:
         if entry is None:
             return
         if isinstance(entry, dict) and isinstance(entry.get("sources"), str) and isinstance(entry.get("digests"), dict):
-            self._valid[entry["sources"]] = self._holds(entry["digests"])
+            self._valid[entry["sources"]] = self._sources.hold(entry["digests"])
             return
         experiment = _experiment(entry)
         if experiment is None:
@@ -157,24 +131,6 @@ class _Log:
             self._old.discard(experiment.key)
         elif experiment.key not in self.found:
             self._old.add(experiment.key)
-
-    def _holds(self, digests: Mapping[str, object]) -> bool:
-        """Whether all sources are what they were, and what they were when the tests were recorded."""
-        return bool(digests) and all(
-            self._digest(path) == digest and (self._recorded.get(path) or digest) == digest
-            for path, digest in digests.items()
-        )
-
-    def _digest(self, path: str) -> str:
-        if path not in self._current:
-            real = self._boundary.real(path)
-            try:
-                with open(real or os.devnull, "rb") as stream:
-                    regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-                    self._current[path] = hashlib.sha256(stream.read(MAX_SOURCE)).hexdigest() if regular else ""
-            except (OSError, ValueError):
-                self._current[path] = ""
-        return self._current[path]
 
     def problems(self) -> Iterator[Problem]:
         """What was not taken."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.experiments import FOLDER, MAX_LOG, NAME
+from suspectra.evidence.experiments import FOLDER, NAME
+from suspectra.evidence.logged_sources import MAX_LOG
 from suspectra.experiment import Experiment
 from suspectra_recorder.folders import make_recording_folder
 

@@ -11,6 +11,7 @@ from suspectra.output.terminal import Style, fit, safe, terminal_width
 from suspectra.techniques.findings import findings_in_words
 from suspectra.techniques.investigation import InvestigationReport
 from suspectra.techniques.mutant_results import MutantReport
+from suspectra.techniques.value_predicates import ValuePredicatesReport
 
 if TYPE_CHECKING:
     from suspectra.experiment import Experiment
@@ -143,7 +144,7 @@ def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
     order = report.order if listing.top is None else report.top(listing.top)
     for element, entry in zip(order.tolist(), listing.entries(), strict=True):
         kept = {name: entry[name] for name in ("file", "line", "end_line", "rank_best", "rank_worst", "score")}
-        if isinstance(report, (InvestigationReport, MutantReport)):
+        if isinstance(report, (InvestigationReport, MutantReport, ValuePredicatesReport)):
             yield {**kept, "findings": report.in_words(element)}
         else:
             yield {**kept, "findings": findings_in_words(findings.get(element, ()), failed)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from suspectra.experiment import Experiment
+from suspectra.observation import Observation
 
 if TYPE_CHECKING:
     from suspectra.measured_file import MeasuredFile
@@ -30,6 +31,8 @@ class Program:
         The reading of control flow that was begun with the recording, if any.
     experiments : tuple of Experiment
         What came of running tests again with something altered; those of sources as they are now.
+    observations : tuple of Observation
+        What predicates hold for the values of some tests; those of sources as they are now.
 
     Examples
     --------
@@ -43,3 +46,4 @@ class Program:
     source_of: Callable[[str], bytes | None] | None = None
     reading: FlowReading | None = None
     experiments: tuple[Experiment, ...] = ()
+    observations: tuple[Observation, ...] = ()

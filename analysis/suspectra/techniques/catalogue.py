@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import COUNTS, EDGES, EXPERIMENTS, LINES, TechniqueInfo
+from suspectra.technique_info import COUNTS, EDGES, EXPERIMENTS, LINES, VALUES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -175,6 +175,18 @@ METALLAXIS = TechniqueInfo(
     "Finds statements whose mutants change the results of the same tests as the fault, also where no mutant corrects"
     " it; needs far more runs than MUSE. Needs `suspectra investigate`.",
 )
+VALUE_PREDICATES = TechniqueInfo(
+    "value-predicates",
+    "Value predicates",
+    "predicate",
+    "Liblit, Naik, Zheng, Aiken & Jordan 2005; Smytzek & Zeller 2022",
+    "the highest Ochiai score of the statement and its predicates; of a predicate that is true in f' of the F' failing"
+    " tests that execute the statement and were observed, ef * f' / F' and ep * (p' + 1/2) / (P' + 1) stand for ef and"
+    " ep; p' of P' such passing tests have it, or one that as many tests have",
+    VALUES,
+    "Strong if the failing tests execute the same statements as passing ones, but with other values: shows which of two"
+    " numbers is less, signs, types and lengths. Needs `suspectra investigate --technique value-predicates`.",
+)
 
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
@@ -184,6 +196,7 @@ CATALOGUE: dict[str, Entry] = {
         Entry(BRANCH, "suspectra.techniques.branch:Branch"),
         Entry(CBI, "suspectra.techniques.cbi:CBI"),
         Entry(SOBER, "suspectra.techniques.sober:Sober"),
+        Entry(VALUE_PREDICATES, "suspectra.techniques.value_predicates:ValuePredicates"),
         Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
         Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
         Entry(SWITCHING, "suspectra.techniques.switching:Switching"),

@@ -79,13 +79,23 @@ def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], 
     comparisons : int
         How many comparisons there are; they are numbered apart.
     """
-    rewriting = _Rewriting(name, first)
+    rewriting = Rewriting(name, first)
     for node in tree.body:
         rewriting.outside(node)
     return rewriting.assignments, rewriting.compared - first
 
 
-class _Rewriting:
+class Rewriting:
+    """Goes through the functions of a source.
+
+    Parameters
+    ----------
+    name : str
+        The string that stands for the object that values go through.
+    first : int
+        The number of the first assignment.
+    """
+
     def __init__(self, name: str, first: int):
         self.assignments: list[Assignment] = []
         self.compared = first
@@ -132,26 +142,30 @@ class _Rewriting:
         elif isinstance(node, ast.Yield) and node.value is not None:
             node.value = self._put(node.value, "yield", "the yielded value", node)
         elif isinstance(node, ast.Compare) and _may_compare_numbers(node):
-            node.left = self._call("left", self.compared, node.left)
-            node.comparators[0] = self._call("right", self.compared, node.comparators[0])
-            self.compared += 1
+            self._compare(node)
+
+    def _compare(self, node: ast.Compare) -> None:
+        node.left = self._call("left", self.compared, node.left)
+        node.comparators[0] = self._call("right", self.compared, node.comparators[0])
+        self.compared += 1
 
     def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        found: list[ast.stmt] = []
-        for statement in statements:
-            self._inside(statement)
-            found.append(statement)
-            if isinstance(statement, ast.Assign):
-                self._assign(statement, statement.targets)
-            elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-                statement.value = self._put(statement.value, "assignment", _text(statement.target), statement)
-            elif isinstance(statement, ast.AugAssign):
-                found += self._augmented(statement)
-            elif isinstance(statement, ast.Return) and statement.value is not None:
-                statement.value = self._put(statement.value, "return", "the return value", statement)
-            elif isinstance(statement, ast.Expr):
-                self._arguments(statement.value)
-        return found
+        return [found for statement in statements for found in self._statement(statement)]
+
+    def _statement(self, statement: ast.stmt) -> list[ast.stmt]:
+        """What stands in the place of a statement."""
+        self._inside(statement)
+        if isinstance(statement, ast.Assign):
+            self._assign(statement, statement.targets)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            statement.value = self._put(statement.value, "assignment", _text(statement.target), statement)
+        elif isinstance(statement, ast.AugAssign):
+            return [statement, *self._augmented(statement)]
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            statement.value = self._put(statement.value, "return", "the return value", statement)
+        elif isinstance(statement, ast.Expr):
+            self._arguments(statement.value)
+        return [statement]
 
     def _assign(self, node: ast.Assign, targets: list[ast.expr]) -> None:
         """Each value of ``a, b = c, d`` is one of its own."""
@@ -199,17 +213,44 @@ class _Rewriting:
         self.assignments.append(Assignment(kind, name, place.lineno, place.col_offset, end))
         return self._call("put", self._first + len(self.assignments) - 1, value)
 
-    def _call(self, method: str, number: int, value: ast.expr) -> ast.expr:
-        """A call on the first line of a value: of one that has several, Python takes the last."""
+    def _call(self, method: str, number: int, value: ast.expr, *others: ast.expr) -> ast.expr:
+        """A call that gives its first argument back."""
+        return call_at(value, self._name, method, number, value, *others)
 
-        def at(node: ast.expr) -> ast.expr:
-            node = ast.copy_location(node, value)
-            if value.end_lineno != value.lineno:
-                node.end_lineno, node.end_col_offset = value.lineno, value.col_offset
-            return node
 
-        values = at(ast.Attribute(at(ast.Constant(self._name)), method, ast.Load()))
-        return at(ast.Call(values, [at(ast.Constant(number)), value], []))
+def call_at(place: ast.expr | ast.stmt, name: str, method: str, number: int, *arguments: ast.expr) -> ast.expr:
+    """A call on the first line of a place: of one that has several, Python takes the last.
+
+    Parameters
+    ----------
+    place : ast.expr or ast.stmt
+        What the call is for.
+    name : str
+        The string that stands for the object whose method is called.
+    method : str
+        Its name.
+    number : int
+        The first argument.
+    *arguments : ast.expr
+        The others.
+
+    Returns
+    -------
+    ast.expr
+        Of the same position.
+    """
+
+    def at(node: ast.expr) -> ast.expr:
+        node = ast.copy_location(node, place)
+        if place.end_lineno != place.lineno:
+            node.end_lineno, node.end_col_offset = place.lineno, place.col_offset
+        return node
+
+    function = at(ast.Attribute(at(ast.Constant(name)), method, ast.Load()))
+    for argument in arguments:
+        if not hasattr(argument, "lineno"):
+            at(argument)
+    return at(ast.Call(function, [at(ast.Constant(number)), *arguments], []))
 
 
 def _may_compare_numbers(node: ast.Compare) -> bool:

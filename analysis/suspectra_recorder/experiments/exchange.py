@@ -37,6 +37,10 @@ class NewValue(TypedDict):
     """The name of the symbol that it is from then on; empty for none."""
 
 
+ObservedSites = tuple[str, int, int, Sequence[tuple[str, str, str, dict[str, int]]]]
+"""A place: its file, first and last line, and its sites, each with its kind, left and right side and its outcomes."""
+
+
 class _Kind(TypedDict):
     kind: str
 
@@ -206,6 +210,8 @@ class Findings(TypedDict, total=False):
     """The path of the run."""
     functions: list[tuple[str, int, Sequence[Body]]]
     """The loaded sources with the numbers of their first functions, and the bodies of these."""
+    observed: list[ObservedSites]
+    """What predicates hold for the values of each place that was reached."""
 
 
 class _Optional(Findings, total=False):

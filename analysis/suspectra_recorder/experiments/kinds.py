@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.experiments.observations import Observing
 from suspectra_recorder.experiments.paths import NotingPath
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
@@ -124,6 +125,8 @@ def make_kinds(
     kinds["fork"] = Forking(board, sources)
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
+    if "observe" in names:
+        kinds["observe"] = Observing(sources)
     if not {"value", "values", "states"}.isdisjoint(names):
         kinds |= make_value_kinds(board)
     if "path" in names:

@@ -1,0 +1,159 @@
+"""Observing the values of failing tests, and of the passing tests that are most like them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.observations import Logged, read_observations, write_observations
+from suspectra.experiments.investigation import Progress, Suspects
+from suspectra.experiments.mutants import nearest_first
+from suspectra.experiments.repeated_test import TRACE_S
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.runs import answer_of
+from suspectra.experiments.safety import Safety
+from suspectra.observation import Observation, PredicateSite
+from suspectra_recorder.experiments.exchange import Job, ObservedSites
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+MAX_PASSING = 20
+"""Passing tests that are observed for each failure group."""
+
+_OBSERVE: Job = {"kind": "observe"}
+
+
+@dataclass
+class Observing:
+    """Runs failing tests, and the passing tests nearest to them, once each with their values observed.
+
+    Nothing is altered in these runs. Only statements are kept that some failing test executes.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    tests : sequence of FailingTest
+        In the order in which they are run.
+    suspects : Suspects
+        The failure groups, and what their tests execute.
+    seconds : float
+        For all of them.
+    notify : callable
+        Called with the progress before each observation.
+    safety : Safety
+        Which tests are not run, and whether in a copy.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether all tests were run.
+    problems : list of Problem
+        What kept tests from being observed, and what is different from a run by pytest itself.
+    """
+
+    workspace: Path
+    command: Sequence[str]
+    tests: Sequence[FailingTest]
+    suspects: Suspects
+    seconds: float
+    notify: Callable[[Progress], object] = lambda progress: None
+    safety: Safety = field(default_factory=Safety)
+    complete: bool = field(default=False, init=False)
+    problems: list[Problem] = field(default_factory=list, init=False)
+
+    def observations(self) -> Generator[Observation]:
+        """Observe the tests. The log has what was observed when this ends, in whatever way.
+
+        Yields
+        ------
+        Observation
+            As each is made. Close the generator to stop early.
+
+        Raises
+        ------
+        EvidenceError
+            When the log can't be written.
+        """
+        self.workspace = Path(os.path.realpath(self.workspace))
+        began = time.monotonic()
+        names = self._in_turn()
+        logged = {one.observation.test: one for one in read_observations(self.workspace)[0]}
+        with (
+            self.safety.folder(self.workspace) as folder,
+            closing(self._machines(folder, names)) as machines,
+        ):
+            try:
+                for number, name in enumerate(names, 1):
+                    share = (time.monotonic() - began) / self.seconds
+                    if share >= 1:
+                        break
+                    self.notify(Progress(name, number, len(names), number - 1, share))
+                    if (one := self._observed(machines, name)) is not None:
+                        logged[name] = one
+                        yield one.observation
+                else:
+                    self.complete = not self.problems
+            finally:
+                write_observations(self.workspace, logged.values())
+                self.problems = list(dict.fromkeys([*machines.notices, *self.problems]))
+
+    def _machines(self, folder: Path, names: Iterable[str]) -> RepeatedTests:
+        failing = {test.name for test in self.tests}
+        passing = [name for name in names if name not in failing]
+        excluded, original = self.safety.excluded, self.workspace
+        return RepeatedTests(self.command, folder, self.tests, ["observe"], passing, excluded, original)
+
+    def _in_turn(self) -> list[str]:
+        """The first failing test of each group, the passing ones nearest to each, then the other failing tests."""
+        wanted = [test.name for test in self.tests]
+        groups = [
+            (tests, number) for number, group in enumerate(self.suspects.groups) if (tests := _kept(wanted, group))
+        ]
+        first = [tests[0] for tests, _ in groups]
+        nearest = zip_longest(*(self._nearest(number) for _, number in groups))
+        passing = [name for turn in nearest for name in turn if name is not None]
+        return list(dict.fromkeys([*first, *passing, *wanted]))
+
+    def _nearest(self, group: int) -> list[str]:
+        spectrum = self.suspects.spectrum(group)
+        return [spectrum.tests[row] for row in nearest_first(spectrum, spectrum.counts.ef > 0)[:MAX_PASSING]]
+
+    def _observed(self, machines: RepeatedTests, name: str) -> Logged | None:
+        """Run a test; None if it does not end as it did when it was recorded."""
+        try:
+            answer = machines.machine(name).ask(name, [_OBSERVE], steps=MAX_DECISIONS, seconds=TRACE_S)[0]
+        except EvidenceError as error:
+            self.problems.append(error.problem)
+            return None
+        failed, ended = any(name == test.name for test in self.tests), answer_of(answer).outcome.value
+        expected = "failed" if failed else "passed"
+        if ended != expected:
+            cause = f"{name} {expected} when it was recorded, and now it ended as: {ended}"
+            self.problems.append(Problem("", "", cause, "record the tests again"))
+            return None
+        return Logged(
+            Observation(name, failed, dict(self._sites(answer.get("observed", ())))), answer.get("sources", {})
+        )
+
+    def _sites(self, places: Iterable[ObservedSites]) -> Iterator[tuple[PredicateSite, Mapping[str, int]]]:
+        """The sites of suspects; each place has several."""
+        for path, line, end_line, sites in places:
+            if self._is_suspect(path, line):
+                for kind, left, right, outcomes in sites:
+                    yield PredicateSite(path, line, end_line, kind, left, right), outcomes
+
+    def _is_suspect(self, path: str, line: int) -> bool:
+        return any(self.suspects.at(group, path, line) > 0 for group in range(len(self.suspects.groups)))
+
+
+def _kept(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    chosen = set(wanted)
+    return [name for name in names if name in chosen]

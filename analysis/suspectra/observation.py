@@ -1,0 +1,107 @@
+"""Observations: what predicates hold for the values of a test that is run again unaltered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+VALUE_PREDICATES = "value-predicates"
+"""The technique that needs observations."""
+
+KINDS = ("pair", "sign", "truth", "length", "type", "last", "definition")
+"""The kinds of sites: two values, the sign of a number, a truth, a length, a type, a value beside the one before, and
+which statement bound a variable."""
+
+_OUTCOMES = {
+    frozenset("<"): "<",
+    frozenset("="): "=",
+    frozenset(">"): ">",
+    frozenset("≠"): "≠",
+    frozenset("<="): "≤",
+    frozenset("=>"): "≥",
+    frozenset("<>"): "≠",
+}
+
+
+class PredicateSite(NamedTuple):
+    """What is asked about a value at a place; each time, one of its outcomes is true.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace, with forward slashes.
+    line, end_line : int
+        The lines of the place, from 1, both included.
+    kind : str
+        One of `KINDS`.
+    left : str
+        What has the value, such as ``last`` or ``len(items)``.
+    right : str
+        What it is compared with; empty unless the kind is ``pair``.
+
+    Examples
+    --------
+    >>> PredicateSite("cart.py", 8, 8, "pair", "last", "first").in_words(frozenset("<"))
+    'last < first'
+    >>> PredicateSite("cart.py", 8, 8, "definition", "total", "").in_words(frozenset({"4"}))
+    'total comes from line 4'
+    """
+
+    file: str
+    line: int
+    end_line: int
+    kind: str
+    left: str
+    right: str
+
+    def in_words(self, outcomes: frozenset[str]) -> str:
+        """The predicate that is true where one of some outcomes is.
+
+        Parameters
+        ----------
+        outcomes : frozenset of str
+            Not all that the site can have.
+
+        Returns
+        -------
+        str
+            As Python would write it where it can be said so.
+        """
+        left, first = self.left, min(outcomes, default="")
+        if self.kind == "type":
+            return f"{left} is None" if first == "NoneType" else f"type({left}) is {first}"
+        if self.kind == "truth":
+            return f"{left} is {first.capitalize()}"
+        if self.kind == "length":
+            return f"len({left}) {'> 1' if first == 'more' else f'== {first}'}"
+        if self.kind == "definition":
+            return f"{left} is that of the caller" if first == "0" else f"{left} comes from line {first}"
+        relation = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}.get(known := _OUTCOMES.get(outcomes, "?"), known)
+        right = {"sign": "0", "last": f"the {left} before"}.get(self.kind, self.right)
+        return f"{left} {relation} {right}"
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """A test that was run again with its values observed.
+
+    Parameters
+    ----------
+    test : str
+        Its name, as the evidence has it.
+    failed : bool
+        Whether it failed.
+    sites : mapping of PredicateSite to mapping of str to int
+        How often each site had which outcome. It was observed as often as all of these together.
+
+    Examples
+    --------
+    >>> site = PredicateSite("cart.py", 8, 8, "sign", "total", "")
+    >>> Observation("test_a", True, {site: {"<": 1, ">": 3}}).sites[site][">"]
+    3
+    """
+
+    test: str
+    failed: bool
+    sites: Mapping[PredicateSite, Mapping[str, int]]

@@ -1,0 +1,264 @@
+"""Value predicates: a statement is suspicious if values compare there in failing tests as in no passing test."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from operator import or_
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Floats
+from suspectra.errors import Problem, UsageError
+from suspectra.observation import Observation, PredicateSite
+from suspectra.program import Program
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.catalogue import VALUE_PREDICATES as INFO
+from suspectra.techniques.formulas import FORMULAS, Four, in_words, make_formula, require_failure
+from suspectra.techniques.technique import Technique, headline, own_report
+
+UNSEEN = 0.5
+"""Added to the passing tests in which a predicate was true, and twice to all of them: few tests say little."""
+
+_MAX_LISTED = 3  # predicates of a statement that are listed
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A predicate, and the observed tests in which it was true at least once.
+
+    Parameters
+    ----------
+    site : PredicateSite
+        What was asked.
+    outcomes : frozenset of str
+        It is true where the site has one of these.
+    failing, passing : int
+        Tests in which it was true.
+    of_failing, of_passing : int
+        Observed tests that execute the statement.
+    alike : int
+        Passing tests in which such a predicate was true: true in as many passing tests as this one in failing tests,
+        and in no more passing ones besides. At least `passing`.
+
+    Examples
+    --------
+    >>> site = PredicateSite("cart.py", 8, 8, "pair", "last", "first")
+    >>> print(Predicate(site, frozenset("<"), 3, 0, 3, 20, 0))
+    In all 3 failing tests that were observed `last < first` here, in no passing one of 20.
+    """
+
+    site: PredicateSite
+    outcomes: frozenset[str]
+    failing: int
+    passing: int
+    of_failing: int
+    of_passing: int
+    alike: int
+
+    def __str__(self) -> str:
+        text = self.site.in_words(self.outcomes)
+        if self.of_failing == self.failing:
+            failing = f"all {self.failing} failing tests" if self.failing > 1 else "the failing test"
+        else:
+            failing = f"{self.failing} of {self.of_failing} failing tests"
+        passing = f"in {self.passing or 'no'} passing one of {self.of_passing}"
+        if not self.of_passing:
+            passing = "and no passing one gets here"
+        alike = f" {self.alike} of these differ as much from each other." if self.alike > self.passing else ""
+        return (
+            f"In {failing} that {'was' if self.of_failing == 1 else 'were'} observed `{text}` here, {passing}.{alike}"
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValuePredicatesReport(RankedReport):
+    """A ranking by predicates, with the best ones of each statement.
+
+    Parameters
+    ----------
+    predicates : mapping of int to tuple of Predicate
+        By element, those that score higher than the statement itself, the best one first.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> make_technique("value-predicates").localize(spectrum).predicates
+    {}
+    """
+
+    predicates: Mapping[int, tuple[Predicate, ...]]
+
+    def in_words(self, element: int) -> list[str]:
+        """What the best predicates of a statement say.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        list of str
+            A sentence each; empty where the tests that execute it say more.
+        """
+        return [str(one) for one in self.predicates.get(element, ())[:_MAX_LISTED]]
+
+
+@dataclass(frozen=True)
+class ValuePredicates(Technique):
+    """Scores predicates over values by a formula, as statements are.
+
+    Predicates are those of Liblit et al. 2005 (returns and scalar pairs), with the types, lengths and definitions of
+    Smytzek & Zeller 2022. A predicate covers a test if it was true there at least once. Since only the passing tests
+    that are most like the failing ones are observed, a predicate is assumed to be true in as many of the others that
+    execute its statement, in relation. A statement has the highest score of its predicates and its own.
+
+    Of so many predicates some separate any one test from all others. So a predicate counts as true in as many passing
+    tests as have one like it: true in as many passing tests as this one is in failing ones, and in no more passing ones
+    besides. Where each test has other values, no predicate says anything.
+
+    Parameters
+    ----------
+    formula : str
+        The name of the formula.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 1], [1, 1]], failed=[True, False, False])
+    >>> site = PredicateSite("program", 2, 2, "pair", "last", "first")
+    >>> outcomes = zip(["t1", "t2", "t3"], "<>>")
+    >>> seen = tuple(Observation(test, test == "t1", {site: {outcome: 1}}) for test, outcome in outcomes)
+    >>> report = ValuePredicates().localize(spectrum, Program((), observations=seen))
+    >>> report.suspect(0).location.line, report.explain(0).sentences[0]
+    (2, 'In the failing test that was observed `last < first` here, in no passing one of 2.')
+    """
+
+    formula: str = "ochiai"
+
+    info = INFO
+
+    def __post_init__(self) -> None:
+        if self.formula not in FORMULAS:
+            cure = "`suspectra techniques` lists the formulas"
+            raise UsageError(Problem("", INFO.name, f"there is no formula {self.formula!r}", cure))
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> ValuePredicatesReport:
+        """Rank by what was observed; without observations this is the formula's ranking."""
+        require_failure(spectrum)
+        counts = spectrum.counts
+        scores = np.array(make_formula(self.formula).score(counts), float)
+        found: dict[int, tuple[Predicate, ...]] = {}
+        observations = _of_spectrum(program.observations if program is not None else (), spectrum)
+        for element, predicates in _predicates(observations, spectrum).items():
+            values = self._scores(predicates, int(counts.ef[element]), int(counts.ep[element]), spectrum)
+            order = np.argsort(-values, kind="stable")
+            better = [predicates[number] for number in order.tolist() if values[number] > scores[element]]
+            if better:
+                found[element] = tuple(better[:_MAX_LISTED])
+                scores[element] = values[order[0]]
+        ranked = RankedReport.from_scores(self, spectrum, scores)
+        notes = () if observations else (_no_observations(self.formula),)
+        return ValuePredicatesReport(self, spectrum, ranked.level, ranked.level_score, notes, predicates=found)
+
+    def _scores(self, predicates: Sequence[Predicate], ef: int, ep: int, spectrum: Spectrum) -> Floats:
+        """The scores of the predicates of a statement that so many failing and passing tests execute."""
+        counts, spec = spectrum.counts, FORMULAS[self.formula]
+        true = np.array([(one.failing, one.alike) for one in predicates], float)
+        failing = true[:, 0] / max(predicates[0].of_failing, 1) * ef
+        passing = (true[:, 1] + UNSEEN) / (predicates[0].of_passing + 2 * UNSEEN) * ep  # never certainly none
+        four = Four(failing, passing, counts.failed - failing, counts.passed - passing, counts.failed, counts.passed)
+        return spec.score(four, **spec.parameters)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """Which predicates are true in which tests."""
+        suspect, counts = report.suspect(position), report.spectrum.counts
+        own = own_report(report, ValuePredicatesReport)
+        sentences = [*own.in_words(suspect.element), in_words(suspect.ef, suspect.ep, counts)]
+        put_in = ""
+        if best := own.predicates.get(suspect.element):
+            one = best[0]
+            put_in = (
+                f"ef = {suspect.ef} * {one.failing} / {one.of_failing},"
+                f" ep = {suspect.ep} * ({one.alike} + 1/2) / ({one.of_passing} + 1)"
+            )
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
+
+
+def _of_spectrum(observations: Iterable[Observation], spectrum: Spectrum) -> list[Observation]:
+    """The observations of tests that still end so."""
+    return [
+        one
+        for one in observations
+        if one.test in spectrum.test_index and one.failed == (one.test in spectrum.failing_names)
+    ]
+
+
+def _predicates(observations: Sequence[Observation], spectrum: Spectrum) -> dict[int, list[Predicate]]:
+    """The predicates that are true in a failing test, by candidate."""
+    executing = np.zeros((2, len(spectrum.elements)), int)
+    true: dict[PredicateSite, dict[str, list[int]]] = defaultdict(dict)  # tests as bits: passing ones, failing ones
+    for number, one in enumerate(observations):
+        executing[int(one.failed), spectrum.rows[spectrum.test_index[one.test]]] += 1
+        for site, counts in one.sites.items():
+            for outcome in counts:
+                true[site].setdefault(outcome, [0, 0])[int(one.failed)] |= 1 << number
+    by_element: dict[int, list[_Covered]] = defaultdict(list)
+    places = {(site.file, site.line) for site in true}
+    at = {place: spectrum.elements.at(*place) for place in places}
+    for site, tests in true.items():
+        element = at[site.file, site.line]
+        if element is not None and spectrum.candidates[element]:
+            for outcomes in _sets(tests):
+                passing, failing = (_union(tests[outcome][side] for outcome in outcomes) for side in (0, 1))
+                by_element[element].append(_Covered(site, outcomes, failing, passing))
+    found = {}
+    for element, covered in by_element.items():
+        passed, failed = executing[:, element].tolist()
+        found[element] = list(_judged(covered, failed, passed))
+    return {element: predicates for element, predicates in found.items() if predicates}
+
+
+class _Covered(NamedTuple):
+    """A predicate, and the observed tests in which it was true, as bits."""
+
+    site: PredicateSite
+    outcomes: frozenset[str]
+    failing: int
+    passing: int
+
+
+def _judged(covered: Sequence[_Covered], failed: int, passed: int) -> Iterator[Predicate]:
+    """The predicates of a statement that so many observed tests execute."""
+    by_size: dict[int, int] = defaultdict(int)  # the passing tests of predicates that are true in so many of them
+    for one in covered:
+        by_size[one.passing.bit_count()] |= one.passing
+    for one in covered:
+        failing, passing = one.failing.bit_count(), one.passing.bit_count()
+        if failing:
+            alike = _union(by_size.get(size, 0) for size in range(failing, failing + passing + 1)).bit_count()
+            yield Predicate(one.site, one.outcomes, failing, passing, failed, passed, max(passing, alike))
+
+
+def _union(sets: Iterable[int]) -> int:
+    return reduce(or_, sets, 0)
+
+
+def _sets(outcomes: Iterable[str]) -> list[frozenset[str]]:
+    """Single outcomes, and two of the three that numbers have."""
+    relations = [outcome for outcome in outcomes if outcome in ("<", "=", ">")]
+    return [frozenset({outcome}) for outcome in outcomes] + [frozenset(pair) for pair in combinations(relations, 2)]
+
+
+def _no_observations(formula: str) -> Problem:
+    title = FORMULAS[formula].info.title
+    cause = f"no values were observed with these sources, so this is {title}'s ranking"
+    return Problem("", "", cause, "run `suspectra investigate --technique value-predicates`")
