@@ -82,7 +82,7 @@ class PredicateSite(NamedTuple):
         return f"{left} {relation} {right}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Observation:
     """A test that was run again with its values observed.
 

@@ -29,7 +29,7 @@ _AGAIN = "run `suspectra investigate --technique value-predicates` again"
 _MAX_TEXT = 200
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Logged:
     """An observation with the digests of the sources that it was made with.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import combinations
+from functools import cache, reduce
+from itertools import combinations, islice
+from math import comb
 from operator import or_
 from typing import NamedTuple
 
@@ -23,9 +24,10 @@ from suspectra.techniques.formulas import FORMULAS, Four, in_words, make_formula
 from suspectra.techniques.technique import Technique, headline, own_report
 
 UNSEEN = 0.5
-"""Added to the passing tests in which a predicate was true, and twice to all of them: few tests say little."""
+"""Added to the passing tests in which a predicate was true, and to all of them: that few have none says little."""
 
 _MAX_LISTED = 3  # predicates of a statement that are listed
+_NOTABLE = 0.05  # a chance that is mentioned
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,17 @@ class Predicate:
         Tests in which it was true.
     of_failing, of_passing : int
         Observed tests that execute the statement.
-    alike : int
-        Passing tests in which such a predicate was true: true in as many passing tests as this one in failing tests,
-        and in no more passing ones besides. At least `passing`.
+    chance : float
+        The share of groups of as many passing tests as `failing` that have such a predicate: true in all of the group,
+        and in no more than `passing` other passing tests.
 
     Examples
     --------
     >>> site = PredicateSite("cart.py", 8, 8, "pair", "last", "first")
-    >>> print(Predicate(site, frozenset("<"), 3, 0, 3, 20, 0))
+    >>> predicate = Predicate(site, frozenset("<"), 3, 0, 3, 20, 0.0)
+    >>> predicate.separates, predicate.counted
+    (True, 0.0)
+    >>> print(predicate)
     In all 3 failing tests that were observed `last < first` here, in no passing one of 20.
     """
 
@@ -59,7 +64,17 @@ class Predicate:
     passing: int
     of_failing: int
     of_passing: int
-    alike: int
+    chance: float
+
+    @property
+    def separates(self) -> bool:
+        """Whether it is true in a larger share of failing than of passing tests."""
+        return self.failing * self.of_passing > self.passing * self.of_failing or not self.of_passing
+
+    @property
+    def counted(self) -> float:
+        """The passing tests in which it counts as true."""
+        return max(float(self.passing), self.chance * self.of_passing)
 
     def __str__(self) -> str:
         text = self.site.in_words(self.outcomes)
@@ -70,10 +85,11 @@ class Predicate:
         passing = f"in {self.passing or 'no'} passing one of {self.of_passing}"
         if not self.of_passing:
             passing = "and no passing one gets here"
-        alike = f" {self.alike} of these differ as much from each other." if self.alike > self.passing else ""
-        return (
-            f"In {failing} that {'was' if self.of_failing == 1 else 'were'} observed `{text}` here, {passing}.{alike}"
-        )
+        sentence = f"In {failing} that {'was' if self.of_failing == 1 else 'were'} observed `{text}` here, {passing}."
+        if self.chance < _NOTABLE:
+            return sentence
+        group = "passing tests have" if self.failing == 1 else f"groups of {self.failing} passing tests have"
+        return f"{sentence} {self.chance:.0%} of the {group} such a predicate of their own."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,7 +99,7 @@ class ValuePredicatesReport(RankedReport):
     Parameters
     ----------
     predicates : mapping of int to tuple of Predicate
-        By element, those that score higher than the statement itself, the best one first.
+        By element, those that more failing than passing tests have, the best one first.
 
     Examples
     --------
@@ -107,6 +123,13 @@ class ValuePredicatesReport(RankedReport):
         -------
         list of str
             A sentence each; empty where the tests that execute it say more.
+
+        Examples
+        --------
+        >>> from suspectra.techniques import make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("value-predicates").localize(spectrum).in_words(0)
+        []
         """
         return [str(one) for one in self.predicates.get(element, ())[:_MAX_LISTED]]
 
@@ -120,9 +143,9 @@ class ValuePredicates(Technique):
     that are most like the failing ones are observed, a predicate is assumed to be true in as many of the others that
     execute its statement, in relation. A statement has the highest score of its predicates and its own.
 
-    Of so many predicates some separate any one test from all others. So a predicate counts as true in as many passing
-    tests as have one like it: true in as many passing tests as this one is in failing ones, and in no more passing ones
-    besides. Where each test has other values, no predicate says anything.
+    Of so many predicates some separate any tests from all others. So the share of the passing tests in which a
+    predicate counts as true is at least the share of groups of as many passing tests that have a predicate like it.
+    Where each test has other values, no predicate says anything.
 
     Parameters
     ----------
@@ -160,11 +183,11 @@ class ValuePredicates(Technique):
         observations = _of_spectrum(program.observations if program is not None else (), spectrum)
         for element, predicates in _predicates(observations, spectrum).items():
             values = self._scores(predicates, int(counts.ef[element]), int(counts.ep[element]), spectrum)
-            order = np.argsort(-values, kind="stable")
-            better = [predicates[number] for number in order.tolist() if values[number] > scores[element]]
-            if better:
-                found[element] = tuple(better[:_MAX_LISTED])
-                scores[element] = values[order[0]]
+            order = np.argsort(-values, kind="stable").tolist()
+            scores[element] = max(scores[element], values[order[0]])
+            better = (predicates[number] for number in order if predicates[number].separates)
+            if best := tuple(islice(better, _MAX_LISTED)):
+                found[element] = best
         ranked = RankedReport.from_scores(self, spectrum, scores)
         notes = () if observations else (_no_observations(self.formula),)
         return ValuePredicatesReport(self, spectrum, ranked.level, ranked.level_score, notes, predicates=found)
@@ -172,9 +195,9 @@ class ValuePredicates(Technique):
     def _scores(self, predicates: Sequence[Predicate], ef: int, ep: int, spectrum: Spectrum) -> Floats:
         """The scores of the predicates of a statement that so many failing and passing tests execute."""
         counts, spec = spectrum.counts, FORMULAS[self.formula]
-        true = np.array([(one.failing, one.alike) for one in predicates], float)
+        true = np.array([(one.failing, one.counted) for one in predicates], float)
         failing = true[:, 0] / max(predicates[0].of_failing, 1) * ef
-        passing = (true[:, 1] + UNSEEN) / (predicates[0].of_passing + 2 * UNSEEN) * ep  # never certainly none
+        passing = (true[:, 1] + UNSEEN) / (predicates[0].of_passing + UNSEEN) * ep
         four = Four(failing, passing, counts.failed - failing, counts.passed - passing, counts.failed, counts.passed)
         return spec.score(four, **spec.parameters)
 
@@ -188,7 +211,7 @@ class ValuePredicates(Technique):
             one = best[0]
             put_in = (
                 f"ef = {suspect.ef} * {one.failing} / {one.of_failing},"
-                f" ep = {suspect.ep} * ({one.alike} + 1/2) / ({one.of_passing} + 1)"
+                f" ep = {suspect.ep} * ({one.counted:.4g} + 1/2) / ({one.of_passing} + 1/2)"
             )
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
 
@@ -238,14 +261,20 @@ class _Covered(NamedTuple):
 
 def _judged(covered: Sequence[_Covered], failed: int, passed: int) -> Iterator[Predicate]:
     """The predicates of a statement that so many observed tests execute."""
-    by_size: dict[int, int] = defaultdict(int)  # the passing tests of predicates that are true in so many of them
-    for one in covered:
-        by_size[one.passing.bit_count()] |= one.passing
+    sizes = Counter(size.bit_count() for size in {one.passing for one in covered})
+
+    @cache
+    def chance(failing: int, passing: int) -> float:
+        """That as many passing tests, taken at random, have a predicate that no more than so many others have."""
+        if failing > passed:
+            return 0.0
+        groups = sum(sizes[size] * comb(size, failing) for size in range(failing, failing + passing + 1))
+        return min(groups / comb(passed, failing), 1.0)
+
     for one in covered:
         failing, passing = one.failing.bit_count(), one.passing.bit_count()
         if failing:
-            alike = _union(by_size.get(size, 0) for size in range(failing, failing + passing + 1)).bit_count()
-            yield Predicate(one.site, one.outcomes, failing, passing, failed, passed, max(passing, alike))
+            yield Predicate(one.site, one.outcomes, failing, passing, failed, passed, chance(failing, passing))
 
 
 def _union(sets: Iterable[int]) -> int:

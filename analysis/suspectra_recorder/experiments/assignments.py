@@ -102,7 +102,13 @@ class Rewriting:
         self._name, self._first = name, first
 
     def outside(self, node: ast.AST) -> None:
-        """Look for functions."""
+        """Look for functions.
+
+        Parameters
+        ----------
+        node : ast.AST
+            Changed in place.
+        """
         if isinstance(node, _FUNCTIONS):
             self._function(node)
         else:

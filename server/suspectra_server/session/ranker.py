@@ -10,10 +10,12 @@ from pathlib import Path
 
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
+from suspectra.evidence import experiments, observations
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
-from suspectra.evidence.experiments import LOG, with_experiments
+from suspectra.evidence.experiments import with_experiments
+from suspectra.evidence.observations import with_observations
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
@@ -33,6 +35,8 @@ WITH_EXPERIMENTS = "investigation"
 """The technique that ranks by default once something is known to make a failing test pass."""
 
 log = logging.getLogger(__name__)
+
+_LOGS = (experiments.LOG, observations.LOG)
 
 MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
@@ -128,12 +132,14 @@ class Ranker:
         settings = wanted.settings
         states = {path: state_of(path, self._boundary) for path in wanted.candidates}
         technique = wanted.technique()
+        files: tuple[str, ...] = ()
         watched: tuple[str, ...] = ()
         reading = None
         try:
             source = self._find(settings, technique.info)
             files = tuple(source.watched())
-            watched = (*files, str(self._root / LOG))
+            logs = [str(self._root / log) for log in _LOGS]
+            watched = (*files, *logs)
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, files)
             if self._branch is not None and not self.growing():
@@ -151,7 +157,7 @@ class Ranker:
             token.check()
             reading = self._disk.read(texts_of(ranking, wanted.texts), token)
         except EvidenceError as error:
-            there = any(states.get(path) is not None for path in watched if path != str(self._root / LOG))
+            there = any(states.get(path) is not None for path in files)
             state = State.ERROR if there else State.NO_EVIDENCE
             ranking, first = Ranking(state, str(error.problem), technique, (error.problem,)), technique
         unfinished = first is not technique and ranking.report is not None
@@ -262,15 +268,17 @@ class Ranker:
         return known[2]
 
     def _with_experiments(self, evidence: Evidence, technique: Technique) -> Evidence:
-        """The evidence with its experiments: the same object while neither has changed."""
+        """The evidence with its experiments and observations: the same object while nothing has changed."""
         joined = with_experiments(evidence, self._root)
         if Need.EXPERIMENTS not in technique.info.needs:  # then it is no problem that some are out of date
             joined = replace(joined, problems=evidence.problems)
+        if Need.VALUES in technique.info.needs:
+            joined = with_observations(joined, self._root)
         if self._last_joined is not None and self._last_joined[0] is evidence:
             known = self._last_joined[1]
-            if (known.experiments, known.problems) == (joined.experiments, joined.problems):
+            if _results(known) == _results(joined):
                 return known
-        if (joined.experiments, joined.problems) == (evidence.experiments, evidence.problems):
+        if _results(joined) == _results(evidence):
             joined = evidence
         self._last_joined = evidence, joined
         return joined
@@ -288,6 +296,11 @@ class Ranker:
         files = {test.location.file for test in evidence.tests if test.location}
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
         return self._boundary.below(files)
+
+
+def _results(evidence: Evidence) -> tuple[object, ...]:
+    """What runs that Suspectra made itself add to evidence."""
+    return evidence.experiments, evidence.observations, evidence.problems
 
 
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
