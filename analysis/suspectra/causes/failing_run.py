@@ -89,7 +89,7 @@ def _inputs(trace: DependenceTrace, is_right: Bools, read: Read) -> Bools:
         site = trace.sites[graph.site[node]]
         if site.file not in calls:
             calls[site.file] = _calls_without_arguments(read(site.file))
-        sources = graph.sources_of(node)
+        sources = graph.sources_of(node)[flow[graph.start[node] : graph.start[node + 1]]]
         from_right = len(sources) > 0 and bool((is_right[sources] | reading[sources]).all())
         reading[node] = from_right and (site.line, site.column) in calls[site.file]
     stored = (kind_of == "value") & _all_sources(source, target, reading) & ~trace.is_test
