@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from suspectra.arrays import Bools, Ints
 from suspectra.causes.states import Point
-from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import FailingRun
 from suspectra.dependences.trace import DependenceTrace
 
@@ -63,7 +64,8 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     FailingRun
         Test code is right where it depends on nothing of the program; elsewhere it is passed through.
     """
-    graph = trace.graph
+    graph = _without_calls_by_tests(trace)
+    trace = replace(trace, graph=graph)
     can_alter = np.zeros(len(graph), bool)
     can_alter[list(points_of(trace))] = True
     if left_out is not None:
@@ -74,6 +76,17 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     return FailingRun(
         graph, trace.failure, trace.outcome >= 0, trace.outcome == 1, is_right, is_input, ~can_alter & ~is_right
     )
+
+
+def _without_calls_by_tests(trace: DependenceTrace) -> DependenceGraph:
+    """The graph without control dependences on calls that the test makes in any case: they are where the run enters."""
+    graph = trace.graph
+    is_entry = np.array([site.kind == "entry" for site in trace.sites], bool)[graph.site]
+    decided = np.zeros(len(graph), bool)
+    decided[graph.target[(graph.kind == DependenceKind.CONTROL) & ~trace.is_test[graph.source]]] = True
+    kept = ~((is_entry & ~decided)[graph.source] & (graph.kind == DependenceKind.CONTROL))
+    start = np.concatenate([[0], np.cumsum(kept)])[graph.start]
+    return DependenceGraph(graph.site, graph.instance, start, graph.source[kept], graph.kind[kept])
 
 
 def _inputs(trace: DependenceTrace, is_right: Bools, read: Read) -> Bools:
