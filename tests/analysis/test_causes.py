@@ -87,6 +87,7 @@ def total(numbers):
 """,
     "test_shop.py": """\
 from mid import main
+from middle import check
 from shop import door, price, total
 
 
@@ -94,6 +95,10 @@ def test_mid():
     read = iter([2, 1, 3]).__next__
     m = main(read)
     assert m == 2
+
+
+def test_middle():
+    check(iter([2, 1, 3]).__next__)
 
 
 def test_door():
@@ -108,6 +113,9 @@ def test_total():
     assert total([1, 2]) == 4
 """,
 }
+
+# statement 13 prints the result: where that is wrong, the run fails
+PROGRAMS["middle.py"] = PROGRAMS["mid.py"].replace("main", "check").replace("return m", "assert m == 2")
 
 
 class Subject:
@@ -153,7 +161,7 @@ X, Y, Z = range(STORED, STORED + 3)
 def trace_of_mid():
     """The dependences of the failing run, with all live branches as sources of control dependences."""
     nodes = [
-        *[(GIVEN, Site("test_shop.py", 6, 6, 4, "value", -1), "", -1)],
+        *[(GIVEN, Site("test_shop.py", 7, 7, 4, "value", -1), "", -1)],
         *[(READ + n, Site("mid.py", 2 + n, 2 + n, 8, "native", -1), value, -1) for n, value in enumerate("213")],
         *[(STORED + n, Site("mid.py", 2 + n, 2 + n, 4, "value", n), value, -1) for n, value in enumerate("213")],
         (ASSIGNED, Site("mid.py", 5, 5, 4, "value", 3), "1", -1),
@@ -161,7 +169,7 @@ def trace_of_mid():
         (SECOND, Site("mid.py", 7, 7, 11, "decision", 1), "", 0),
         (THIRD, Site("mid.py", 9, 9, 13, "decision", 2), "", 0),
         (RETURNED, Site("mid.py", 16, 16, 4, "statement", -1), "1", -1),
-        (ASSERTED, Site("test_shop.py", 8, 8, 4, "assert", -1), "", -1),
+        (ASSERTED, Site("test_shop.py", 9, 9, 4, "assert", -1), "", -1),
     ]
     edges = [
         *[(GIVEN, READ + n, FLOW) for n in range(3)],
@@ -292,7 +300,7 @@ def test_an_altered_run_says_where_it_failed(subject):
     run = alterations.altered(States(replaced=(NewValue(Point("shop.py", 0, 1), (), 1),)))
     assert run.answer.outcome is Outcome.NOT_REACHED
     kind, (file, line) = alterations.place_of_failure(run)
-    assert (kind, file.endswith("test_shop.py"), line) == ("AssertionError", True, 20)
+    assert (kind, file.endswith("test_shop.py"), line) == ("AssertionError", True, 25)
 
 
 # techniques and reports
@@ -338,7 +346,7 @@ def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path
     alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
     search, steps = searched(alterations)
     report = search.report
-    assert [state.line for state in report.chain] == [5, 16, 8]
+    assert [state.line for state in report.chain] == [5, 16, 9]
     assert str(steps[0]) == "the fault lies before mid.py:9"
     assert str(steps[1]) == "the fault lies between mid.py:6, 7 and mid.py:9"
     assert steps[0].share == pytest.approx(1 - 3 / 12)
@@ -396,9 +404,21 @@ def test_the_command_traces_the_test_and_says_what_is_wrong(recorded, capsys):
     assert "Suspected causes of test_shop.py::test_total" in capsys.readouterr().out
 
 
+def test_the_command_gives_the_cuts_and_causes_of_the_paper(recorded, capsys):
+    assert causes(recorded, "*_middle", "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [[(one["line"], one["polluted"]) for one in cut] for cut in found["cuts"]] == [
+        [(3, True), (9, True)],  # v2 and v9
+        [(6, False), (7, False)],  # v5 and v7
+    ]
+    assert [state["line"] for state in found["roots"]] == [5, 9]  # statements 2 and 6
+    assert found["alterations"] <= 6
+    assert found["complete"]
+
+
 @pytest.mark.parametrize(
     ("test", "said"),
-    [("*", "it fits 4 failing tests"), ("test_shop.py::test_none", "no recorded test has this name")],
+    [("*", "it fits 5 failing tests"), ("test_shop.py::test_none", "no recorded test has this name")],
 )
 def test_the_command_wants_one_failing_test(recorded, capsys, test, said):
     assert causes(recorded, test) == 2
