@@ -193,6 +193,7 @@ def call_probes(state: State) -> dict[str, Probe]:
                 del uses[pending.mark :]
                 uses.extend(pending.nodes)
                 uses.append(call.returned)
+                heap.remember(pending.function, call.returned)
                 call.result = None
                 return value
             if value is None:
@@ -269,16 +270,16 @@ def call_probes(state: State) -> dict[str, Probe]:
         state.leave(call)
         return value
 
-    def res(call: Call, value: Any) -> Any:
+    def res(call: Call, value: Any, site: int) -> Any:
         resumer = state.current
         if call is not resumer:
             call.caller = resumer
-            if resumer.pending:
-                pending = resumer.pending[-1]
-                pending.entered = True
-                call.uses.extend(pending.nodes)
-                call.uses.extend(resumer.uses[pending.mark :])
             state.current = call
+        if value is not None and resumer.pending:
+            pending = resumer.pending[-1]
+            made = node(site, call.number, text(value), -1, [*pending.nodes, *resumer.uses[pending.begin :]])
+            share(made, pending.site, resumer.number)
+            call.uses.append(made)
         return value
 
     def yf(value: Any) -> Any:

@@ -255,7 +255,8 @@ class Expressions(Probing):
         given = ast.copy_location(ast.Constant(None), node) if value is None else self.expr(value, inner)
         site = self.site(node, "value", number, inner)
         node.value = self.probe("y", node, site, given)
-        return self.probe("res", node, self.probe("here", node), node)
+        sent = self.site(node, "statement")
+        return self.probe("res", node, self.probe("here", node), node, sent)
 
     def _YieldFrom(self, node: ast.YieldFrom | ast.Await, uses: Uses) -> ast.expr:
         node.value = self.probe("yf", node, self.content(node.value, uses))

@@ -6,6 +6,7 @@ Types are compared by identity, since even a class can have a ``__hash__`` of it
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 from weakref import ref
@@ -148,6 +149,8 @@ class Heap:
             Grows.
         """
         receiver = _receiver(function)
+        if type(function) is _CACHED:
+            self.content(function, sources)
         if receiver is not None:
             if given and item_key(given[0]) is not None and _called_name(function) in ("get", "pop", "__getitem__"):
                 self.item(receiver, given[0], sources)
@@ -184,6 +187,20 @@ class Heap:
             found = known.get(WHOLE)
         if found is not None:
             sources.append(found)
+
+    def remember(self, function: object, node: int) -> None:
+        """What is called may give the same again, without calling traced code.
+
+        Parameters
+        ----------
+        function : object
+            What is called.
+        node : int
+            What it gave.
+        """
+        if type(function) is _CACHED:
+            known = self.stored.get(id(function))
+            self.write(function, node if known else WHOLE, node)  # beside what it gave before
 
     def changed(self, function: object, given: list[object], node: int, *, native: bool) -> None:
         """A call of code that is not traced may have changed objects.
@@ -256,6 +273,7 @@ class _Example:
 _BUILTIN: Any = type(len)
 _METHOD: Any = type(_Example().method)
 _WRAPPER: Any = type([].__len__)
+_CACHED: Any = type(lru_cache(lambda: None))
 _CLASSES = {
     id(cls)
     for cls in (

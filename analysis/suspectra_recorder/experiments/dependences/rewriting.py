@@ -303,7 +303,8 @@ class _Statements(Expressions):
                 bound.append(_alone(self.probe("l", item.optional_vars, target)))
                 item.optional_vars = self._target(item.optional_vars)
         node.body = [*bound, *self.block(node.body)]
-        return [node, *self._back(node)] if isinstance(node, ast.AsyncWith) else [node]
+        after = self._back(node) if isinstance(node, ast.AsyncWith) else []
+        return [node, *after, _alone(self.probe("l0", node))]  # what its exit gave is no concern of what follows
 
     _s_AsyncWith = _s_With
 
