@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suspectra.experiments.dependences import trace_of
-from suspectra_recorder.experiments.dependences import call_probes, value_probes
+from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.dependences.columns import NAMES as COLUMNS
 from suspectra_recorder.experiments.dependences.heap import is_native
 from suspectra_recorder.experiments.dependences.tracer import Tracer
@@ -42,11 +42,11 @@ def columns_of(state):
     return found
 
 
-def traced(source, *arguments, call="f", only=None):
+def traced(source, *arguments, call="f", only=None, most=MAX_NODES):
     """What a function gives, or the exception that it raises, and its trace."""
     tracer = Tracer(lambda path: path.startswith("test"))
     names = load(source, tracer)
-    state = tracer.start(0, only)
+    state = tracer.start(0, only, most)
     error = result = None
     try:
         result = names[call](*arguments)
@@ -408,6 +408,7 @@ def test_other_threads_are_left_out():
     assert names["f"](threading.Thread) == 50
     tracer.stop()
     assert len(state.threads) == 1
+    assert state.current is state.root
     lines = {tracer.sources[0].sites[site].line for site in state.columns.parts["site"]}
     assert not lines & {1, 2, 3}
 
@@ -420,11 +421,9 @@ def test_only_some_functions_are_traced():
     assert lines_of(trace) == "5>6 6>8 7>8 8>5 8>9"
 
 
-def test_a_trace_that_is_full_ends_and_the_program_goes_on(monkeypatch):
-    monkeypatch.setattr(call_probes, "MAX_NODES", 50)
-    monkeypatch.setattr(value_probes, "MAX_NODES", 50)
+def test_a_trace_that_is_full_ends_and_the_program_goes_on():
     source = "def f():\n    n = 0\n    for i in range(1000):\n        n += i\n    return n"
-    found, trace = traced(source)
+    found, trace = traced(source, most=50)
     assert found == sum(range(1000))
     assert 50 <= len(trace.graph) < 60
 

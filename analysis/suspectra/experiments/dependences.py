@@ -35,6 +35,7 @@ def trace_dependences(
     only: Collection[tuple[str, int]] | None = None,
     suspects: Collection[tuple[str, int]] = (),
     seconds: float = TRACE_S,
+    most: int = MAX_NODES,
 ) -> DependenceTrace:
     """Trace the dependences of a failing test.
 
@@ -50,6 +51,8 @@ def trace_dependences(
         Those to which the trace is limited if a whole one would be too long.
     seconds : float
         How long the test may take.
+    most : int
+        How many nodes the trace may have.
 
     Returns
     -------
@@ -64,12 +67,12 @@ def trace_dependences(
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
     _require_failure(test, plain.outcome, seconds)
     notices: list[str] = []
-    answer, columns = _traced(runs, test, only, seconds)
-    if why := _too_long(answer):
+    answer, columns = _traced(runs, test, only, seconds, most)
+    if why := _too_long(answer, most):
         if not suspects or only is not None:
             raise _error(f"{why} when {test} is traced", "let it do less, or trace only the suspects' functions")
-        answer, columns = _traced(runs, test, suspects, seconds)
-        if why := _too_long(answer):
+        answer, columns = _traced(runs, test, suspects, seconds, most)
+        if why := _too_long(answer, most):
             raise _error(f"{why} when {test} is traced, even with the suspects' functions alone", "let it do less")
         notices.append("Only the functions of the suspects are traced, since the run is too long for a whole trace.")
     traced = answer_of(answer)
@@ -98,12 +101,12 @@ def _ask(runs: Runs, test: str, job: Job, seconds: float) -> RunAnswer:
 
 
 def _traced(
-    runs: Runs, test: str, only: Collection[tuple[str, int]] | None, seconds: float
+    runs: Runs, test: str, only: Collection[tuple[str, int]] | None, seconds: float, most: int
 ) -> tuple[RunAnswer, dict[str, Ints]]:
     handle, path = tempfile.mkstemp(prefix="suspectra-trace-")
     os.close(handle)
     try:
-        job: Job = {"kind": KIND, "columns": path}
+        job: Job = {"kind": KIND, "columns": path, "most": most}
         if only is not None:
             job["only"] = sorted(only)
         return _ask(runs, test, job, seconds), read_columns(Path(path))
@@ -111,11 +114,11 @@ def _traced(
         os.unlink(path)
 
 
-def _too_long(answer: RunAnswer) -> str:
+def _too_long(answer: RunAnswer, most: int) -> str:
     """Why a trace is not whole; empty if it is."""
     if answer["outcome"] in ("timeout", "crashed"):
         return "the run takes too long"
-    return f"the run has more than {MAX_NODES:,} nodes" if answer["dependences"]["full"] else ""
+    return f"the run has more than {most:,} nodes" if answer["dependences"]["full"] else ""
 
 
 def _require_failure(test: str, outcome: Outcome, seconds: float) -> None:

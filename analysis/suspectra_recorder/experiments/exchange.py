@@ -81,6 +81,8 @@ class Job(_Kind, total=False):
     """Values that are others, all in one run."""
     columns: str
     """The file that takes the columns of a trace of dependences."""
+    most: int
+    """How many nodes that may have."""
     only: list[tuple[str, int]]
     """Files and lines whose functions are traced, besides test code; all unless there."""
     fork: Callable[[int], bool]

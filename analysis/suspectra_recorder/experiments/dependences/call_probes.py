@@ -6,7 +6,6 @@ from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import Call, Pending, State, ended
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.dependences.heap import is_native
 from suspectra_recorder.experiments.dependences.value_probes import Probe
 from suspectra_recorder.instrumentation import own
@@ -60,10 +59,10 @@ def call_probes(state: State) -> dict[str, Probe]:
     deferred: dict[int, tuple[Call, Pending]] = {}  # calls that have given a generator or coroutine
     kept: list[object] = []  # cells, so that no other one gets the identity
 
-    def enter(site: int, values: tuple[object, ...], cells: Any, frame: object) -> None:
+    def enter(site: int, values: tuple[object, ...], cells: Any, frame: object) -> bool:
         if ident() != this_thread:
             state.foreign()
-            return
+            return False
         caller = state.current
         state.calls += 1
         call = Call(state.calls, frames[site], caller)
@@ -101,8 +100,9 @@ def call_probes(state: State) -> dict[str, Probe]:
                         shares(state.calls, owner)
         state.current = call
         columns.flush_if_full()
-        if columns.count >= MAX_NODES:
+        if columns.count >= columns.most:
             state.on_full()
+        return True
 
     def pass_on(site: int, values: tuple[object, ...], pending: Pending, call: Call, entry: int) -> None:
         """Find the argument that each parameter was given: it is the same object."""
@@ -128,11 +128,11 @@ def call_probes(state: State) -> dict[str, Probe]:
         given.clear()
         nodes.clear()
 
-    def n(site: int, values: tuple[object, ...], cells: Any) -> None:
-        enter(site, values, cells, None)
+    def n(site: int, values: tuple[object, ...], cells: Any) -> bool:
+        return enter(site, values, cells, None)
 
     def ng(site: int, values: tuple[object, ...], cells: Any) -> None:
-        enter(site, values, cells, get_frame(1))
+        enter(site, values, cells, get_frame(1 + state.between))
 
     def kn(site: int, function: Any, left: int) -> Any:
         call = state.current
@@ -239,8 +239,8 @@ def call_probes(state: State) -> dict[str, Probe]:
             state.current = caller
         return value
 
-    def rl(entered: None, site: int, value: Any) -> Any:
-        return r(site, value)
+    def rl(entered: bool, site: int, value: Any) -> Any:
+        return r(site, value) if entered else value
 
     def rf(site: int, value: Any) -> Any:
         call = state.current

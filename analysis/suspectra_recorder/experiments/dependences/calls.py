@@ -98,12 +98,15 @@ class State:
         The identity of the exception that left a traced function last, and the node where it came from.
     origins : dict of int to int
         The nodes where exceptions that left traced functions came from, by identity.
+    between : int
+        How many calls there are between traced code and a probe.
     threads : list of int
         Threads that executed traced code, which is left out.
     """
 
-    __slots__ = ("calls", "captured", "columns", "current", "frames", "heap", "is_with", "on_full", "on_thread",
-                 "origins", "raised", "raised_at", "root", "site_at", "suspended", "thread", "threads")  # fmt: skip
+    __slots__ = ("between", "calls", "captured", "columns", "current", "frames", "heap", "is_with", "on_full",
+                 "on_thread", "origins", "raised", "raised_at", "root", "site_at", "suspended", "thread",
+                 "threads")  # fmt: skip
 
     def __init__(
         self,
@@ -118,7 +121,7 @@ class State:
         self.columns, self.heap, self.frames, self.captured = columns, Heap(), frames, captured
         self.site_at, self.is_with, self.on_thread, self.on_full = site_at, is_with, on_thread, on_full
         self.root = self.current = Call(0, -1, None)
-        self.calls = self.raised = 0
+        self.calls = self.raised = self.between = 0
         self.raised_at = -1
         self.origins: dict[int, int] = {}
         self.suspended: dict[int, Call] = {}
@@ -158,7 +161,7 @@ class State:
         Call
             It is being executed from now on.
         """
-        call = self.suspended.get(id(_get_frame(2)))
+        call = self.suspended.get(id(_get_frame(2 + self.between)))
         if call is not None and call is not self.current:
             inner: Call | None = self.current
             while inner is not None and inner is not call:

@@ -34,10 +34,12 @@ class Columns:
     ----------
     descriptor : int
         The file that takes the columns; 0 to keep them.
+    most : int
+        How many nodes there may be.
     """
 
-    def __init__(self, descriptor: int):
-        self.descriptor = descriptor
+    def __init__(self, descriptor: int, most: int = MAX_NODES):
+        self.descriptor, self.most = descriptor, most
         self.count = 0
         self.full = False
         self.parts: dict[str, array[int]] = {name: array("b" if name == "outcome" else "i") for name in NAMES}

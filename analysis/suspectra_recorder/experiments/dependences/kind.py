@@ -41,7 +41,7 @@ class TracingDependences(RunKind):
         self._watch_processes()
         self._descriptor = os.open(job["columns"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         only = [(path, line) for path, line in job["only"]] if "only" in job else None
-        self._state = self._tracer.start(self._descriptor, only)
+        self._state = self._tracer.start(self._descriptor, only, job["most"])
 
     def _watch_processes(self) -> None:
         """Note which processes are started. There is no way to take this back, so it is done once for a process."""

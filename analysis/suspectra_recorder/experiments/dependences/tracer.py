@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import State
-from suspectra_recorder.experiments.dependences.columns import Columns
+from suspectra_recorder.experiments.dependences.columns import MAX_NODES, Columns
 from suspectra_recorder.experiments.dependences.probes import idle, probes
 from suspectra_recorder.experiments.dependences.rewriting import Rewritten, rewrite
 from suspectra_recorder.experiments.dependences.tables import TracedSource
@@ -74,6 +74,7 @@ class Tracer(Instrument):
         self._only: Collection[tuple[str, int]] | None = None
         self._thread = 0
         self._columns = Columns(0)
+        self._state: State | None = None
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Let a source tell this tracer what it does."""
@@ -133,7 +134,7 @@ class Tracer(Instrument):
 
     # a run
 
-    def start(self, descriptor: int, only: Collection[tuple[str, int]] | None = None) -> State:
+    def start(self, descriptor: int, only: Collection[tuple[str, int]] | None = None, most: int = MAX_NODES) -> State:
         """Trace from now on.
 
         Parameters
@@ -142,13 +143,15 @@ class Tracer(Instrument):
             The file that takes the columns; 0 to keep them.
         only : collection of (str, int), optional
             Files and lines whose functions are traced, besides test code; all unless given.
+        most : int
+            How many nodes the trace may have.
 
         Returns
         -------
         State
             Of the run that is being traced.
         """
-        columns = self._columns = Columns(descriptor)
+        columns = self._columns = Columns(descriptor, most)
         self._thread = _thread.get_ident()
         state = State(
             columns,
@@ -159,6 +162,7 @@ class Tracer(Instrument):
             self._ask_who_calls,
             self._fill,
         )
+        self._state = state
         self._probes, self._only = probes(state), None if only is None else self._gates_at(only)
         for gate in self._gates:
             self._open(gate)
@@ -196,6 +200,8 @@ class Tracer(Instrument):
 
             return asked
 
+        if self._state is not None:
+            self._state.between = 1
         self._probes = {name: checked(probe, idle[name]) for name, probe in self._probes.items()}
         for gate in self._gates:
             self._open(gate)

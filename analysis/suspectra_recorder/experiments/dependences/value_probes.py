@@ -7,7 +7,6 @@ from types import GeneratorType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import Call, Pending, State, ended
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.dependences.heap import WHOLE
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import sys
@@ -33,7 +32,7 @@ def value_probes(state: State) -> dict[str, Probe]:
     columns, heap, frames = state.columns, state.heap, state.frames
     node, text, shares = columns.node, columns.text, columns.owner
     content, write, stored_of = heap.content, heap.write, heap.stored.get
-    get_frame = sys._getframe
+    get_frame, most = sys._getframe, columns.most
 
     def v(site: int, value: Any) -> Any:
         call = state.current
@@ -112,7 +111,7 @@ def value_probes(state: State) -> dict[str, Probe]:
         call.uses.clear()
         if call.pending:
             call.pending.clear()
-        if made >= MAX_NODES:
+        if made >= most:
             state.on_full()
         return truth
 
@@ -154,7 +153,7 @@ def value_probes(state: State) -> dict[str, Probe]:
         return value
 
     def jg(site: int) -> bool:
-        call = state.suspended.get(id(get_frame(1)))
+        call = state.suspended.get(id(get_frame(1 + state.between)))
         if call is not None:
             resumer = state.current
             if call is not resumer:
