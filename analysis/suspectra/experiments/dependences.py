@@ -266,8 +266,12 @@ def _calling(columns: Mapping[str, Ints], calls: int) -> Ints:
     import numpy as np
 
     found = np.full(calls, -1, np.int32)
-    entry, at, _ = columns["shared"].T  # only the first nodes of calls share what another site reads
-    found[columns["call"][entry]] = at
+    first = np.zeros(calls, np.int64)  # of each call: only that shares what the call around it reads
+    first[columns["call"][::-1]] = np.arange(len(columns["call"]))[::-1]
+    node, at, _ = columns["shared"].T
+    call = columns["call"][node]
+    begins = first[call] == node
+    found[call[begins]] = at[begins]
     return found
 
 
