@@ -10,8 +10,9 @@ that needs experiments gets a new log, and `suspectra investigate --seconds N` m
 subject together. Techniques that search for the causes of one failure get the first failing test by name, and
 `suspectra causes --seconds N` searches: the suspected causes are ranked first, all of them as a tie, then the other
 wrong states, then the statements around, and what is left by Ochiai. The rank is that of the best faulty statement, and
-of a tie its middle. Seconds are those of the whole command. The share is the part of the nodes that a step leaves out,
-on average. Each result is added to a file, from which an interrupted benchmark goes on; `--again` measures anew.
+of a tie its middle. Seconds are those of the whole command. States are those that were altered, alone or with others,
+in however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is added to a
+file, from which an interrupted benchmark goes on; `--again` measures anew.
 """
 
 from __future__ import annotations
@@ -180,6 +181,7 @@ class Measured:
         return {
             **self.by_causes(found),
             "runs": found["alterations"],
+            "states": sum(map(len, found["cuts"])),
             "repairs": [f"{one['file']}:{one['line']} {one['instance']}" for one in found["roots"]],
             "shares": [round(1 - int(left) / int(nodes), 3) for left, nodes in _LEFT.findall(made.stderr)],
             "seconds": took,
@@ -262,6 +264,7 @@ def figures(found: Sequence[Result]) -> dict[str, float]:
         "seconds": round(seconds, 1),
         "rate": round(sum(one["runs"] for one in made) / seconds, 1) if seconds else 0.0,
         "complete": sum(bool(one["complete"]) for one in made),
+        "states": sum(one.get("states", 0) for one in made),
         "share": round(mean(shares), 2)
         if (shares := [share for one in made for share in one.get("shares", ())])
         else 0.0,
@@ -279,7 +282,7 @@ def harmed(found: dict[str, Result], baseline: dict[str, Result]) -> dict[str, t
 
 def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
     columns = ["mean rank", "Top-1", "Top-3", "Top-5", "worse than Ochiai", "all tried", "runs", "seconds"]
-    columns += ["runs a second", "share"]
+    columns += ["runs a second", "states", "share"]
     yield "| | " + " | ".join(columns) + " |"
     yield "|---" + "|---:" * len(columns) + "|"
     for name, found in by_technique.items():
@@ -288,9 +291,9 @@ def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
         cells: list[object] = [name, f"{row['mean_rank']:.2f}", *(row[f"top_{n}"] for n in TOP), worse]
         if row["runs"]:
             cells += [row["complete"], row["runs"], f"{row['seconds']:.0f}", f"{row['rate']:.0f}"]
-            cells.append(f"{row['share']:.0%}" if row["share"] else "")
+            cells += [row["states"], f"{row['share']:.0%}"] if row["share"] else ["", ""]
         else:
-            cells += [""] * 5
+            cells += [""] * 6
         yield "| " + " | ".join(map(str, cells)) + " |"
 
 

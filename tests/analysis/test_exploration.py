@@ -3,6 +3,7 @@
 import ast
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,14 @@ def test_what_the_solver_finds_solves_the_constraint_in_python(left, sign, right
     if found is not None:
         values = {"a": 0, "b": 0, **found}
         assert computed((sign, left, right), values) is truth
+
+
+@pytest.mark.parametrize("sign", ["//", "%", "/"])
+def test_nothing_is_divided_by_zero(sign):
+    term = (sign, 7, ("symbol", "a", "int"))
+    assert SmtSolver().solve([((">", term, 100), True)]) is None
+    found = SmtSolver().solve([((">", term, 1), True)])
+    assert computed((">", term, 1), found)
 
 
 def test_texts_and_fractions_are_solved_too():

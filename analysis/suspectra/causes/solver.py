@@ -84,22 +84,28 @@ class SmtSolver:
         solver.set("timeout", TIMEOUT_MS)
         try:
             for term, truth in constraints:
-                solver.add(self._expression(term) == truth)
+                divisors: list[Any] = []
+                solver.add(self._expression(term, divisors) == truth, *(divisor != 0 for divisor in divisors))
             if solver.check() != z3.sat:
                 return None
             model = solver.model()
-            return {str(known): self._value(model[known]) for known in model.decls()}
+            symbols = (known for known in model.decls() if not known.arity())  # others say what x / 0 may be
+            return {str(known): self._value(model[known]) for known in symbols}
         except (z3.Z3Exception, KeyError, TypeError, OverflowError, ValueError):
             return None
 
-    def _expression(self, term: Term) -> Any:
+    def _expression(self, term: Term, divisors: list[Any]) -> Any:
+        """A term as Z3 has it; what it divides by is added to the divisors."""
         z3 = self._z3
         if not isinstance(term, (tuple, list)):
             return self._constant(term)
         sign, *operands = term
         if sign == "symbol":
             return {"int": z3.Int, "float": z3.Real, "str": z3.String}[operands[1]](operands[0])
-        return _OPERATORS[sign](z3, *map(self._expression, operands))
+        expressions = [self._expression(operand, divisors) for operand in operands]
+        if sign in _DIVISIONS:
+            divisors.append(expressions[1])
+        return _OPERATORS[sign](z3, *expressions)
 
     def _constant(self, value: object) -> Any:
         z3 = self._z3
@@ -131,6 +137,7 @@ def _real(z3: Any, number: Any) -> Any:
     return z3.ToReal(number) if number.is_int() else number
 
 
+_DIVISIONS = frozenset({"/", "//", "%"})
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "+": lambda z3, left, right: left + right,
     "-": lambda z3, left, right: left - right,
