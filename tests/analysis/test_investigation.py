@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from itertools import islice
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.runs import Answer, Place, Trace
 from suspectra.experiments.schedule import Schedule, Stream
-from suspectra.experiments.streams import RUNS, STREAMS
+from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
+from suspectra.experiments.switching import switches
 from suspectra.location import Location
 from suspectra.output.investigation import InvestigationProgress
 from suspectra.program import Program
@@ -130,6 +133,26 @@ def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():
 
 def test_only_tests_of_the_ranked_group_count():
     assert not repairs([made("t9", 1), made("t3", 1)], SPECTRUM)
+
+
+def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
+    places = tuple(Place("cart.py", number, "if", 10 + number, 0, 10 + number, guard=False) for number in range(3))
+    decisions = np.tile(np.array([1, 2, 5]), 40_000)
+    trace = Trace(Answer(Outcome.FAILED, 0.1, ""), places, decisions, {})
+    made_now = []
+
+    def counted():
+        for switch in switches(trace, lambda place: place.number != 1):
+            made_now.append(switch)
+            yield switch
+
+    first = list(islice(by_suspicion(counted(), "t1", lambda file, line: float(line)), 200))
+    assert len(made_now) < 10_000
+    assert [(one.place.line, one.instance) for one in first[:2]] == [(12, EVERY), (10, EVERY)]
+    assert {one.place.line for one in first} == {10, 12}
+    few = [one for one in made_now[2:22] if one.place.line == 12]
+    assert [one.instance for one in few] == list(range(40_000, 39_990, -1))
+    assert len(made_now) == len(set(made_now))
 
 
 # what is printed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ AlterationT = TypeVar("AlterationT", bound=Alteration)
 At = Callable[[str, int], float]
 """How suspicious the statement in a file at a line is; 0 where no experiment is to be made."""
 
+_WINDOW = 5_000  # alterations that are put in order together
 _CHUNK = 25  # alterations, after which the others are put in order anew
 
 
@@ -89,7 +91,8 @@ def switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
         cause = f"{test.test} makes no decision in code that may be a suspect"
         raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
     order = in_given_order if setting.alone else by_suspicion
-    yield from test.experiments(order(switches(test.trace), test.test, setting.at), setting.end, setting.known)
+    chosen = switches(test.trace, lambda place: setting.at(place.file, place.line) > 0)
+    yield from test.experiments(order(chosen, test.test, setting.at), setting.end, setting.known)
 
 
 def mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
@@ -183,7 +186,7 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
     Parameters
     ----------
     alterations : iterable of Alteration
-        Equal ones stay in this order.
+        Equal ones stay in this order. Of very many, the first ones are put in order before the next ones are looked at.
     test : str
         The test that they are for.
     at : callable
@@ -195,17 +198,19 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
         Each once.
     """
     earlier = Counter[tuple[str, int]]()
-    left: list[tuple[AlterationT, str, int, int]] = []
-    for alteration in alterations:
-        experiment = alteration.experiment(test)
-        place = experiment.file, experiment.line
-        earlier[place] += 1
-        left.append((alteration, *place, earlier[place]))
-    while left:
-        left = [entry for entry in left if at(entry[1], entry[2]) > 0]
-        left.sort(key=lambda entry: -at(entry[1], entry[2]) / entry[3])
-        yield from (alteration for alteration, *_ in left[:_CHUNK])
-        left = left[_CHUNK:]
+    waiting = iter(alterations)
+    while window := list(islice(waiting, _WINDOW)):
+        left: list[tuple[AlterationT, str, int, int]] = []
+        for alteration in window:
+            experiment = alteration.experiment(test)
+            place = experiment.file, experiment.line
+            earlier[place] += 1
+            left.append((alteration, *place, earlier[place]))
+        while left:
+            left = [entry for entry in left if at(entry[1], entry[2]) > 0]
+            left.sort(key=lambda entry: -at(entry[1], entry[2]) / entry[3])
+            yield from (alteration for alteration, *_ in left[:_CHUNK])
+            left = left[_CHUNK:]
 
 
 def value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:

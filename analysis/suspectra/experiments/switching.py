@@ -7,8 +7,10 @@ Each decision is first switched every time that it is made, then at single times
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from suspectra.experiment import EVERY, Experiment
 from suspectra.experiments.runs import Alteration, Place, Trace
@@ -57,39 +59,37 @@ class Switch(Alteration):
         )
 
 
-def switches(trace: Trace) -> Iterator[Switch]:
+def switches(trace: Trace, wanted: Callable[[Place], bool] = lambda place: True) -> Iterator[Switch]:
     """All switches there are, in the order that pays: every time, then single times, the last ones first.
 
     Parameters
     ----------
     trace : Trace
         The unaltered run.
+    wanted : callable
+        Whether a decision is switched at all.
 
     Yields
     ------
     Switch
-        Each once.
+        Each once. There may be millions: those at further times are made as they are asked for.
     """
+    chosen = np.array([wanted(place) for place in trace.places], bool)
+    newest_first = trace.decisions[chosen[trace.decisions // 2]][::-1].tolist()
     outcomes: dict[int, set[int]] = {}
-    for decision in trace.decisions.tolist():
+    for decision in newest_first:
         outcomes.setdefault(decision // 2, set()).add(decision % 2)
-    newest_first = trace.decisions[::-1].tolist()
     for number in dict.fromkeys(decision // 2 for decision in newest_first):
         mixed = len(outcomes[number]) > 1
         yield Switch(trace.places[number], EVERY, "other" if mixed else _opposite(*outcomes[number]))
-    left = Counter(decision // 2 for decision in newest_first)
-    times = dict(left)
-    later: list[Switch] = []
-    for decision in newest_first:
-        number = decision // 2
-        if times[number] > 1:  # otherwise it is the same as every time
-            switch = Switch(trace.places[number], left[number], _opposite(decision % 2))
-            if times[number] - left[number] < FEW:
-                yield switch
-            else:
-                later.append(switch)
-        left[number] -= 1
-    yield from later
+    times = Counter(decision // 2 for decision in newest_first)
+    for later in (False, True):
+        left = Counter(times)
+        for decision in newest_first:
+            number = decision // 2
+            if times[number] > 1 and (times[number] - left[number] >= FEW) is later:  # once is the same as every time
+                yield Switch(trace.places[number], left[number], _opposite(decision % 2))
+            left[number] -= 1
 
 
 def _opposite(came_out: int) -> str:
