@@ -283,6 +283,7 @@ NEEDS = {
     Need.VALUES: "how values compare in some tests: `suspectra investigate --technique value-predicates`; without it, only\n"
     "lines are used",
     Need.EXPERIMENTS: "how failing tests end when something is altered: `suspectra investigate`; without it, only lines are used",
+    Need.DEPENDENCES: "what failures depend on: `suspectra slice --failure`; without it, only lines are used",
 }
 
 

@@ -36,6 +36,7 @@ from suspectra.investigate_command import register as register_investigate
 from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.markov_command import register as register_markov
 from suspectra.record_commands import RECORD_COMMANDS
+from suspectra.slice_command import register as register_slice
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -310,5 +311,6 @@ for command in RECORD_COMMANDS:
     cli.add_command(command)
 register_investigate(cli)
 register_causes(cli)
+register_slice(cli)
 register_evaluation(cli)
 register_markov(cli)

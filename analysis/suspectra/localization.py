@@ -161,6 +161,10 @@ def localize(
         from suspectra.evidence.observations import with_observations
 
         found = with_observations(found, workspace)
+    if Need.DEPENDENCES in info.needs:
+        from suspectra.evidence.failure_slices import with_slices
+
+        found = with_slices(found, workspace)
 
     from suspectra.localizer import Localizer
     from suspectra.since_revision import since_revision

@@ -34,6 +34,7 @@ class Need(str, Enum):
 LINES, EDGES, COUNTS = frozenset({Need.LINES}), frozenset({Need.EDGES}), frozenset({Need.COUNTS})
 EXPERIMENTS = frozenset({Need.LINES, Need.EXPERIMENTS})
 VALUES = frozenset({Need.LINES, Need.VALUES})
+DEPENDENCES = frozenset({Need.LINES, Need.DEPENDENCES})
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
 from suspectra.evidence.replaced import Replaced
 from suspectra.experiment import Experiment
+from suspectra.failure_slice import FailureSlice
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.observation import Observation
@@ -213,6 +214,8 @@ class Evidence:
         The results of running its tests again with something altered, if they were read.
     observations : tuple of Observation
         What predicates hold for the values of some of its tests, if they were read.
+    slices : tuple of FailureSlice
+        What the failures of some of its tests depend on, if that was read.
     changed : mapping of str to ndarray of int32
         For failing tests that passed before, by name, the sorted indices of statements that changed since, executed or
         not. A reader that reads again returns the same objects for tests that did not change.
@@ -248,6 +251,7 @@ class Evidence:
     reading: FlowReading | None = None
     experiments: tuple[Experiment, ...] = ()
     observations: tuple[Observation, ...] = ()
+    slices: tuple[FailureSlice, ...] = ()
     changed: Mapping[str, Row] = field(default_factory=dict)
     replaced: tuple[Replaced, ...] = ()
     outcomes: Outcomes | None = None
@@ -256,7 +260,9 @@ class Evidence:
     def program(self) -> Program:
         """The measured files and flow graphs."""
         graphs = self.edges.graphs if self.edges else ()
-        return Program(self.files, graphs, self.source_of, self.reading, self.experiments, self.observations)
+        return Program(
+            self.files, graphs, self.source_of, self.reading, self.experiments, self.observations, self.slices
+        )
 
     @cached_property
     def elements(self) -> Elements:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from suspectra.experiment import Experiment
+from suspectra.failure_slice import FailureSlice
 from suspectra.observation import Observation
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ class Program:
     observations : tuple of Observation
         What predicates hold for the values of some tests; those of sources as they are now.
 
+    slices : tuple of FailureSlice
+        What the failures of some tests depend on; those of sources as they are now.
+
     Examples
     --------
     >>> program = Program((), source_of=lambda path: b"total = 0" if path == "cart.py" else None)
@@ -47,3 +51,4 @@ class Program:
     reading: FlowReading | None = None
     experiments: tuple[Experiment, ...] = ()
     observations: tuple[Observation, ...] = ()
+    slices: tuple[FailureSlice, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import COUNTS, EDGES, EXPERIMENTS, LINES, VALUES, TechniqueInfo
+from suspectra.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, VALUES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -189,6 +189,18 @@ VALUE_PREDICATES = TechniqueInfo(
     " numbers is less, signs, types and lengths. Needs `suspectra investigate --technique value-predicates`.",
 )
 
+SLICE = TechniqueInfo(
+    "slice",
+    "Slice",
+    "dependence",
+    "Agrawal & Horgan 1990",
+    "2 × the share of the traced failing tests whose failure depends on the statement + Ochiai; if equal, the fewest"
+    " dependences between",
+    DEPENDENCES,
+    "Leaves out what has nothing to do with the failure: a failing test is traced, and only what its failure depends on"
+    " ranks first. Needs `suspectra slice --failure`; without traces it is Ochiai.",
+)
+
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
     for entry in (
@@ -205,5 +217,6 @@ CATALOGUE: dict[str, Entry] = {
         Entry(METALLAXIS, "suspectra.techniques.metallaxis:Metallaxis"),
         Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
         Entry(VALUE_REPLACEMENT, "suspectra.techniques.value_replacement:ValueReplacement"),
+        Entry(SLICE, "suspectra.techniques.slicing:Slicing"),
     )
 }

@@ -1,0 +1,114 @@
+"""Traces of failing tests, with all their dependences; what failures depend on goes into the log at once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suspectra.cancellation import checked
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.failure_slices import LoggedSlice, write_slices
+from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.safety import Safety
+from suspectra.failure_slice import FailureSlice
+
+if TYPE_CHECKING:
+    from suspectra.dependences.trace import DependenceTrace
+
+MAX_TRACED = 20
+"""Failing tests that are traced at most, one after the other."""
+
+
+@dataclass
+class Traces:
+    """Traces failing tests of a workspace.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    tests : sequence of FailingTest
+        In the order in which they are traced.
+    safety : Safety
+        Which tests run, and where.
+
+    Attributes
+    ----------
+    made : int
+        How many tests were traced.
+    problems : list of Problem
+        What kept tests from being traced.
+    """
+
+    workspace: Path
+    command: Sequence[str]
+    tests: Sequence[FailingTest]
+    safety: Safety = field(default_factory=Safety)
+    made: int = field(default=0, init=False)
+    problems: list[Problem] = field(default_factory=list, init=False)
+
+    def traces(self) -> Generator[DependenceTrace]:
+        """Trace one test after the other.
+
+        Yields
+        ------
+        DependenceTrace
+            As each is made. Close the generator to stop early.
+
+        Raises
+        ------
+        EvidenceError
+            When the log can't be written.
+        """
+        by_file: dict[str, list[str]] = {}
+        for test in self.tests[:MAX_TRACED]:
+            by_file.setdefault(test.file, []).append(test.name)
+        with self.safety.folder(self.workspace) as folder:
+            for file, names in checked(by_file.items()):
+                try:
+                    machine = Machine(self.command, folder, file, names, (KIND,), self.safety.excluded, self.workspace)
+                except EvidenceError as error:
+                    self.problems.append(error.problem)
+                    continue
+                with machine:
+                    self.problems += machine.notices
+                    for name in names:
+                        yield from self._traced(machine, name)
+
+    def _traced(self, machine: Machine, test: str) -> Generator[DependenceTrace]:
+        try:
+            trace = trace_dependences(machine, test)
+        except EvidenceError as error:
+            self.problems.append(error.problem)
+            return
+        self.made += 1
+        write_slices(self.workspace, [LoggedSlice(slice_of(trace), machine.sources)])
+        yield trace
+
+
+def slice_of(trace: DependenceTrace) -> FailureSlice:
+    """Find the lines that a failure depends on.
+
+    Parameters
+    ----------
+    trace : DependenceTrace
+        Of a failing test.
+
+    Returns
+    -------
+    FailureSlice
+        Without the lines of test code.
+    """
+    steps = trace.graph.distance([trace.failure])
+    nearest: dict[tuple[str, int], int] = {}
+    for node in ((steps >= 0) & ~trace.is_test).nonzero()[0].tolist():
+        site, distance = trace.sites[trace.graph.site[node]], int(steps[node])
+        for line in range(site.line, site.end_line + 1):
+            nearest[site.file, line] = min(distance, nearest.get((site.file, line), distance))
+    return FailureSlice(trace.test, nearest)

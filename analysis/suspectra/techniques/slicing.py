@@ -1,0 +1,134 @@
+"""Slices: a statement is suspicious if failures depend on what it did, the more the fewer steps lie between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Floats
+from suspectra.errors import Problem
+from suspectra.failure_slice import FailureSlice
+from suspectra.program import Program
+from suspectra.quantity import many
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.catalogue import SLICE as INFO
+from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.technique import Technique, headline, own_report
+
+_OCHIAI = make_formula("ochiai")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SliceReport(RankedReport):
+    """A ranking by slices, with the distance of each statement from each failure.
+
+    Parameters
+    ----------
+    distance : mapping of int to mapping of str to int
+        By element, for each failing test in whose slice it is, how many dependences lie between at least.
+    sliced : tuple of str
+        The failing tests whose slices are known.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> Slicing().localize(spectrum).sliced
+    ()
+    """
+
+    distance: Mapping[int, Mapping[str, int]]
+    sliced: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Slicing(Technique):
+    """Dynamic backward slices of the failures on top of Ochiai.
+
+    Statements in the slices of more failing tests rank first, then by Ochiai, then by the mean number of dependences
+    between them and the failures. What no slice contains comes last: nothing that it did can be a reason.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
+    >>> known = FailureSlice("t1", {("program", 1): 2, ("program", 2): 1})
+    >>> report = Slicing().localize(spectrum, Program((), slices=(known,)))
+    >>> [suspect.location.line for suspect in report.suspects()]
+    [2, 1, 3]
+    >>> report.explain(0).sentences[0]
+    '1 of 1 traced failures depends on it; 1 dependence lies between.'
+    """
+
+    info = INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> SliceReport:
+        """Rank by slices; without any this is Ochiai's ranking."""
+        require_failure(spectrum)
+        known = [one for one in (program.slices if program is not None else ()) if one.test in spectrum.failing_names]
+        distance = distances(known, spectrum)
+        ranked = RankedReport.from_scores(self, spectrum, _scores(distance, len(known), spectrum))
+        notes = () if known else (_no_slices(),)
+        sliced = tuple(one.test for one in known)
+        return SliceReport(self, spectrum, ranked.level, ranked.level_score, notes, distance=distance, sliced=sliced)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """Say how many failures depend on the statement, and how closely."""
+        suspect, own = report.suspect(position), own_report(report, SliceReport)
+        found = own.distance.get(suspect.element, {})
+        sentences = [in_words(suspect.ef, suspect.ep, report.spectrum.counts)]
+        if own.sliced:
+            depend = "depends" if len(found) == 1 else "depend"
+            nearest = min(found.values(), default=0)
+            lies = f"{many(nearest, 'dependence')} {'lies' if nearest == 1 else 'lie'} between"
+            said = f"; {lies}" if found else ""
+            sentences.insert(0, f"{len(found)} of {len(own.sliced)} traced failures {depend} on it{said}.")
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula)
+
+
+def distances(slices: Iterable[FailureSlice], spectrum: Spectrum) -> dict[int, dict[str, int]]:
+    """Find how far candidates are from failures.
+
+    Parameters
+    ----------
+    slices : iterable of FailureSlice
+        Of failing tests.
+    spectrum : Spectrum
+        The tests and statements.
+
+    Returns
+    -------
+    dict of int to dict of str to int
+        By candidate, for each test in whose slice it is, the least number of dependences between.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
+    >>> distances([FailureSlice("t1", {("program", 2): 3, ("other", 1): 1})], spectrum)
+    {1: {'t1': 3}}
+    """
+    found: dict[int, dict[str, int]] = {}
+    for one in slices:
+        for (file, line), steps in one.distance.items():
+            element = spectrum.elements.at(file, line)
+            if element is not None and spectrum.candidates[element]:
+                of_tests = found.setdefault(element, {})
+                of_tests[one.test] = min(steps, of_tests.get(one.test, steps))
+    return found
+
+
+def _scores(distance: Mapping[int, Mapping[str, int]], known: int, spectrum: Spectrum) -> Floats:
+    """The share of the slices, then Ochiai, then closeness; each weighs less than a step of the one before."""
+    scores = _OCHIAI.score(spectrum.counts).astype(np.float64)
+    for element, of_tests in distance.items():
+        mean = sum(of_tests.values()) / len(of_tests)
+        scores[element] += 2 * len(of_tests) / known + 1e-6 / (1 + mean)
+    return scores
+
+
+def _no_slices() -> Problem:
+    cause = "no failing test was traced, so this is Ochiai's ranking"
+    return Problem("", "", cause, "run `suspectra slice --failure`")

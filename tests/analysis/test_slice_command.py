@@ -1,0 +1,125 @@
+"""The command `slice`, the log of slices and the technique, with one recording of a small program."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from suspectra.cli import main
+from suspectra.evidence.failure_slices import LOG, read_slices
+
+PROGRAM = """\
+def fee(age, member):
+    notes = []
+    if member:
+        notes.append("member")
+    price = 20
+    if age < 6:
+        price = 0
+    return price
+
+
+def label(age):
+    return "child" if age < 18 else "adult"
+"""
+TEST = """\
+from fees import fee, label
+
+
+def test_child():
+    label(17)
+    assert fee(6, member=True) == 0
+
+
+def test_adult():
+    assert fee(30, member=False) == 20
+"""
+PYTEST = ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slice").resolve()
+    (folder / "fees.py").write_text(PROGRAM)
+    (folder / "test_fees.py").write_text(TEST)
+    record = [sys.executable, "-m", "suspectra", "record", *PYTEST]
+    subprocess.run(record, cwd=folder, capture_output=True, check=False)
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.chdir(folder)
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return run
+
+
+def test_what_led_to_a_failure_is_shown_and_kept_for_the_ranking(folder, run):
+    code, out, _ = run("slice", "--failure", *PYTEST)
+    assert code == 0
+    assert out.splitlines()[:5] == [
+        "What led to the failure of test_fees.py::test_child",
+        "test_fees.py:6  assert fee(6, member=True) == 0 = false",
+        "└─ from fees.py:8  return price = 20",
+        "   ├─ not changed by fees.py:6  if age < 6: = false",
+        "   └─ from fees.py:5  price = 20 = 20",
+    ]
+    ((logged,), problems) = read_slices(folder)
+    assert problems == ()
+    assert {line for _, line in logged.found.distance} == {1, 5, 6, 8}  # of `def`: the arguments
+    assert "member" not in (folder / LOG).read_text()  # lines, no values
+    code, out, _ = run("rank", "--technique", "slice", "--format", "json", "--top", "20")
+    ranked = json.loads(out)
+    lines = [suspect["line"] for suspect in ranked["suspects"]]
+    assert set(lines[:3]) == {5, 6, 8}
+    assert lines.index(3) > 2
+    assert lines.index(4) > 2
+
+
+def test_the_ranking_says_that_there_are_no_slices_of_these_sources(folder, run):
+    (folder / LOG).parent.mkdir(parents=True, exist_ok=True)
+    kept = (folder / LOG).read_text() if (folder / LOG).exists() else ""
+    (folder / LOG).write_text('{"test": "test_fees.py::test_child", "sources": {"fees.py": "00"}, "lines": {}}\n[]\n')
+    code, _, err = run("rank", "--technique", "slice")
+    assert code == 0
+    assert "1 slice was made with other sources, and left out" in err
+    assert "1 line of it can't be read" in err
+    assert "no failing test was traced, so this is Ochiai's ranking" in err
+    (folder / LOG).write_text(kept)
+
+
+def test_what_a_line_influenced_and_what_lies_between(run):
+    code, out, _ = run("slice", "fees.py:5", "--forward", "--format", "json", *PYTEST)
+    assert code == 0
+    assert json.loads(out)["lines"] == {"fees.py": [5, 8], "test_fees.py": [6]}
+    code, out, _ = run("slice", "fees.py:5", "--to", "fees.py:8", *PYTEST)
+    assert out.splitlines()[0] == "How fees.py:5 influenced fees.py:8, in test_fees.py::test_child"
+
+
+def test_a_picture_is_written_to_a_file(folder, run):
+    assert run("slice", "fees.py:6", "--failure", "--format", "svg", "--output", "slice.svg", *PYTEST)[0] == 0
+    assert (
+        '<title id="slice-title">What led to this: test_fees.py::test_child</title>'
+        in (folder / "slice.svg").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fees.py:7", "--forward", *PYTEST], "fees.py (line 7): no traced test computes anything there"),
+        (["fees.py:4", "--failure", *PYTEST], "or nothing joins it with the other place"),
+        (["--failure", "--test", "test_fees.py::test_adult", *PYTEST], "this test passed when it was recorded"),
+        ([], "Name a line as FILE:LINE, or use --failure alone."),
+        (["fees.py:5", "--failure", "--to", "fees.py:8"], "--to already says where the slice ends."),
+    ],
+)
+def test_what_can_not_be_sliced(run, arguments, said):
+    code, _, err = run("slice", *arguments)
+    assert code != 0
+    assert said in err
