@@ -14,6 +14,7 @@ ODD = {
     r"\bmend(s|ed|ing)?\b": "fix",
     r"(?<!\bthere )\b(is|are) no (?!longer|more\b)": "is not a",
     r"\bfor want of\b": "for lack of",
+    r"\b(it|that|which|evidence|recordings?|report|file|folder) holds? (a|an|no|only|the|nothing)\b": "contain",
 }
 
 

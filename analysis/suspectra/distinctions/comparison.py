@@ -73,6 +73,8 @@ class Comparison:
     >>> comparison = Comparison.from_report(report, 0)
     >>> comparison.standing.value, [spectrum.tests[pair.passing] for pair in comparison.passing_witnesses]
     ('behind', ['t2'])
+    >>> comparison.tie is None, comparison.sentences[0]
+    (True, 'program:1 is at rank 2; the first suspect is program:2.')
     """
 
     report: RankedReport

@@ -57,6 +57,12 @@ class Executions:
     >>> executions = Executions(spectrum)
     >>> executions.count(np.array([0, 1])).tolist(), executions.size.tolist()
     ([2, 2, 1], [3, 2, 1])
+    >>> executions.row(1).tolist()
+    [0, 1]
+    >>> [pair.passing for pair in executions.most_alike(np.array([0]), np.array([1, 2]), 1)]
+    [1]
+    >>> executions.twins(np.array([0]), np.array([1, 2]), 1)
+    []
     """
 
     spectrum: Spectrum

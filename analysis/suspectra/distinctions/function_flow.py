@@ -65,6 +65,8 @@ class FunctionFlow:
     >>> flow = FunctionFlow(((), (10,), (11,), (12,)), tuple(Way(a, b, -1, True, b) for a, b in ways))
     >>> sorted(flow.certain(flow.ways[2])), sorted(flow.certain(flow.ways[1]))
     ([10, 12], [10, 11, 12])
+    >>> [(way.source, way.target) for way in flow.before(12)]
+    [(1, 3), (2, 3), (0, 1), (1, 2)]
     """
 
     elements: tuple[tuple[int, ...], ...]

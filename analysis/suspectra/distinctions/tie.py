@@ -45,6 +45,8 @@ class Tie:
     >>> tie = Tie.first(report)
     >>> tie.members.tolist(), tie.rank_best, tie.rank_worst, tie.bits
     ([0, 1], 1, 2, 1.0)
+    >>> Tie.from_report(report, 1).members.tolist()
+    [0, 1]
     """
 
     report: RankedReport

@@ -57,7 +57,7 @@ class PathDifference(NamedTuple):
 
     Examples
     --------
-    >>> PathDifference(Location("cart.py", 8), "if", 2, False, True).location.short
+    >>> PathDifference(Location("cart.py", 8, 8), "if", 2, False, True).location.short
     'cart.py:8'
     """
 

@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
     Examples
     --------
-    >>> Place("if", Location("cart.py", 8), 7, "").location.short
+    >>> Place("if", Location("cart.py", 8, 8), 7, "").location.short
     'cart.py:8'
     """
 

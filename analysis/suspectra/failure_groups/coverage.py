@@ -53,6 +53,17 @@ class FailingCoverage:
         How many columns each class has.
     fresh : int
         The number of classes when they were last computed anew.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 1, 1], [0, 0, 1]], failed=[True, True, False])
+    >>> coverage = FailingCoverage.from_spectrum(spectrum)
+    >>> coverage.tests, coverage.size.tolist(), coverage.passing.tolist(), coverage.covered.tolist()
+    (('t1', 't2'), [1, 1, 1], [0, 0, 1, 1], [True, True])
+    >>> coverage.bits.shape, coverage.fewest(coverage.bits).tolist()
+    ((2, 1), [0, 0])
+    >>> coverage.same_until(FailingCoverage.from_spectrum(spectrum, coverage), 2)
+    True
     """
 
     spectrum: Spectrum

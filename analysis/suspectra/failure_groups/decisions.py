@@ -20,6 +20,12 @@ class Decision:
         Whether each test of `left` belongs to the group of each test of `right`, or to another one.
     left, right : frozenset of str
         Names of tests.
+
+    Examples
+    --------
+    >>> whole = Decision(True, frozenset("ab"), frozenset("c"))
+    >>> whole.covers(Decision(False, frozenset("a"), frozenset("c"))), whole.together
+    (True, True)
     """
 
     together: bool
@@ -62,6 +68,11 @@ class Decisions:
     [(True, ['a', 'b', 'c']), (False, ['c'])]
     >>> decisions.merge(["a", "b", "c"]).made == decisions.made[:1]
     True
+    >>> Decisions.from_list(decisions.as_list()) == decisions
+    True
+    >>> together, apart = decisions.between(["a", "c"])
+    >>> together, apart.tolist()
+    ([], [[False, True], [True, False]])
     """
 
     made: tuple[Decision, ...] = ()

@@ -45,6 +45,11 @@ class Part:
     halves : tuple of int
         Where one statement or branch explains them hardly better than two, the passing tests that execute each of the
         two; else empty.
+
+    Examples
+    --------
+    >>> Part((0, 2, 5), (0, 2)).tests
+    (0, 2, 5)
     """
 
     tests: tuple[int, ...]
@@ -65,6 +70,15 @@ class Partition:
         The user's decisions about them.
     words : int
         How many words of the coverage's bits were compared. Later classes had no influence.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Spectrum
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> coverage = FailingCoverage.from_spectrum(spectrum)
+    >>> found = partition(coverage)
+    >>> [part.tests for part in found.parts], found.holds_for(coverage, None)
+    ([(0,), (1,)], True)
     """
 
     parts: tuple[Part, ...]
@@ -109,6 +123,13 @@ def partition(
     Partition
         Every failing test is in one part. Tests without coverage are in the largest one unless the user decided
         otherwise.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Spectrum
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [1, 0], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> [part.tests for part in partition(FailingCoverage.from_spectrum(spectrum)).parts]
+    [(0, 1)]
     """
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:

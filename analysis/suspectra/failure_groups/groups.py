@@ -26,6 +26,11 @@ class FailureGroup:
     halves : tuple of int
         Where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
         the two; else empty.
+
+    Examples
+    --------
+    >>> FailureGroup(1, ("test_a", "test_b")).tests
+    ('test_a', 'test_b')
     """
 
     number: int
@@ -44,6 +49,11 @@ class EndedGroup:
         Its number.
     part_of : int or None
         The group to which most of its tests that still fail belong now; None where none of them fails.
+
+    Examples
+    --------
+    >>> EndedGroup(2, None).fixed, EndedGroup(2, 1).fixed
+    (True, False)
     """
 
     number: int

@@ -49,6 +49,17 @@ class RankedGroup:
         Its failing tests.
     sure : bool
         False for compiled programs, in which groups are less certain.
+
+    Examples
+    --------
+    >>> from suspectra import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> technique = make_technique("ochiai")
+    >>> group = RankedGroup(FailureGroup(1, ("t1",)), technique.localize(spectrum), technique)
+    >>> group.last_report, group.report.suspect(0).location.line, group.title
+    (None, 1, 'program:1')
+    >>> group.heading, group.reason
+    ('✗ perhaps 1 test: program:1', 'It executes program:1, and no passing test does.')
     """
 
     def __init__(
@@ -140,6 +151,15 @@ class GroupedRanking:
         The titles of groups none of whose tests fails any more.
     titles : mapping of int to str
         By number the last titles of former groups, which are part of others now, and of these others before that.
+
+    Examples
+    --------
+    >>> from suspectra import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> technique = make_technique("ochiai")
+    >>> ranking = rank_groups(technique.localize(spectrum), technique)
+    >>> [group.title for group in ranking.groups], ranking.for_test("t2").title
+    (['program:1', 'program:2'], 'program:2')
     """
 
     groups: tuple[RankedGroup, ...]
@@ -193,6 +213,14 @@ def rank_groups(
     -------
     GroupedRanking
         Every failing test is in one group.
+
+    Examples
+    --------
+    >>> from suspectra import make_technique
+    >>> technique = make_technique("ochiai")
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> [group.group.tests for group in rank_groups(technique.localize(spectrum), technique).groups]
+    [('t1',), ('t2',)]
     """
     spectrum = report.spectrum
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)

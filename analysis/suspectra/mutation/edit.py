@@ -21,6 +21,8 @@ class Edit(NamedTuple):
     --------
     >>> Edit(1, 5, 1, 6, ">=").apply("if a > b:")
     'if a >= b:'
+    >>> Edit(1, 0, 3, 0, "").lines_removed
+    2
     """
 
     line: int

@@ -23,6 +23,11 @@ class CodeName(NamedTuple):
         The function's name, ``<lambda>`` for one that has none.
     line : int
         The first line of its code, that of the first decorator if there is one.
+
+    Examples
+    --------
+    >>> CodeName("total", 7).line
+    7
     """
 
     name: str
@@ -30,7 +35,7 @@ class CodeName(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """The outermost function around a change, with as much around it as decides what its code is.
+    r"""The outermost function around a change, with as much around it as decides what its code is.
 
     Parameters
     ----------
@@ -38,6 +43,14 @@ class Excerpt(NamedTuple):
         Python, each line on the line that it has in the file; only to be compiled.
     functions : tuple of CodeName
         The functions around the change, from the outermost to the innermost.
+
+    Examples
+    --------
+    >>> from suspectra.mutation.mutant import mutants
+    >>> source = ParsedSource(b"def f(a):\n    return a > 1\n")
+    >>> made = excerpt(source, next(mutants(source)))
+    >>> made.functions
+    (CodeName(name='f', line=1),)
     """
 
     text: str
@@ -85,7 +98,7 @@ def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
 
 
 def first_line(node: ast.stmt | Function) -> int:
-    """The line on which a definition begins, with its decorators.
+    r"""The line on which a definition begins, with its decorators.
 
     Parameters
     ----------
@@ -96,6 +109,11 @@ def first_line(node: ast.stmt | Function) -> int:
     -------
     int
         From 1.
+
+    Examples
+    --------
+    >>> first_line(ast.parse("@cached\ndef f(): pass").body[0])
+    1
     """
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])

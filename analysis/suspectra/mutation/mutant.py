@@ -18,7 +18,7 @@ _SKIPPED = (ast.JoinedStr, *(getattr(ast, name) for name in ("TemplateStr", "Typ
 
 @dataclass(frozen=True)
 class Mutant:
-    """A program with one small change in a function.
+    r"""A program with one small change in a function.
 
     Parameters
     ----------
@@ -36,6 +36,12 @@ class Mutant:
     guard : bool
         The change is in a condition that leads to an exception, or removes a ``raise`` or an ``assert``, which may hide
         the symptom alone.
+
+    Examples
+    --------
+    >>> source = ParsedSource(b"def f(a):\n    return a > 1\n")
+    >>> [mutant.description for mutant in mutants(source)][:2]
+    ['`return a > 1` → `return None`', '`>` → `>=`']
     """
 
     edit: Edit

@@ -108,7 +108,7 @@ _MAX_NUMBER = 10**18
 
 @dataclass(frozen=True)
 class Site:
-    """A node, and what operators need to know of where it is.
+    r"""A node, and what operators need to know of where it is.
 
     Parameters
     ----------
@@ -128,6 +128,17 @@ class Site:
         The name of the object in a method; empty elsewhere.
     last : bool
         Whether nothing of the function, or of the loop for ``continue``, would follow this statement anyway.
+
+    Examples
+    --------
+    >>> source = ParsedSource(b"def f(a, b):\n    return a > b")
+    >>> function = source.tree.body[0]
+    >>> node, local = function.body[0].value, Variables(function, method=False)
+    >>> site = Site(node, function.body[0], source, local, Attributes(function), None, "", True)
+    >>> site.operand(node.left, Precedence.COMPARE), source.part(site.between(node.left, node.comparators[0], ">"))
+    ('a', '>')
+    >>> site.put(node, "False", Precedence.ATOM)[1]
+    'False'
     """
 
     node: ast.AST

@@ -19,6 +19,12 @@ class Span(NamedTuple):
     ----------
     start, end : int
         In bytes of UTF-8; the last one is not included.
+
+    Examples
+    --------
+    >>> span = Span(3, 8)
+    >>> span.end - span.start
+    5
     """
 
     start: int
@@ -52,6 +58,11 @@ class ParsedSource:
     >>> source = ParsedSource(b"total = a + b")
     >>> source.segment(source.tree.body[0].value)
     'a + b'
+    >>> span = source.span(source.tree.body[0].value.left)
+    >>> source.part(span), source.in_parentheses(source.tree.body[0].value)
+    ('a', False)
+    >>> source.edit(span, "x").apply(source.text)
+    'total = x + b'
     """
 
     def __init__(self, source: bytes):

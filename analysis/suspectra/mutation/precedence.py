@@ -7,7 +7,13 @@ from enum import IntEnum
 
 
 class Precedence(IntEnum):
-    """From the loosest to the tightest, as in Python's grammar."""
+    """From the loosest to the tightest, as in Python's grammar.
+
+    Examples
+    --------
+    >>> of_expression(ast.parse("a + b", mode="eval").body) > of_expression(ast.parse("a and b", mode="eval").body)
+    True
+    """
 
     NAMED = 0
     ANY = 1

@@ -23,6 +23,11 @@ class Position(NamedTuple):
         From 1.
     column : int
         In bytes from 0.
+
+    Examples
+    --------
+    >>> Position(3, 4) < Position(3, 9)
+    True
     """
 
     line: int
@@ -41,12 +46,17 @@ def position(node: ast.expr | ast.stmt | ast.arg) -> Position:
     -------
     Position
         Of its first character.
+
+    Examples
+    --------
+    >>> position(ast.parse("total = 0").body[0].value)
+    Position(line=1, column=8)
     """
     return Position(node.lineno, node.col_offset)
 
 
 class Variables:
-    """The local variables of a function; global ones, and those of other functions, are not among them.
+    r"""The local variables of a function; global ones, and those of other functions, are not among them.
 
     Parameters
     ----------
@@ -54,6 +64,12 @@ class Variables:
         Whose they are.
     method : bool
         Whether it is in a class: then its first parameter is the object, and no variable like others.
+
+    Examples
+    --------
+    >>> function = ast.parse("def f(a, b):\n    c = a\n    return c").body[0]
+    >>> Variables(function, method=False).others(function.body[1].value)
+    ['a', 'b']
     """
 
     def __init__(self, function: Function, *, method: bool):
@@ -109,12 +125,18 @@ class Variables:
 
 
 class Attributes:
-    """The attributes that code uses, by the name of the object.
+    r"""The attributes that code uses, by the name of the object.
 
     Parameters
     ----------
     scope : ast.AST
         A function, or a class for the objects of its methods.
+
+    Examples
+    --------
+    >>> function = ast.parse("def f(a):\n    a.x = a.y\n    return a.x").body[0]
+    >>> Attributes(function).others(function.body[1].value, "a")
+    ['y']
     """
 
     def __init__(self, scope: ast.AST):
@@ -152,7 +174,7 @@ class Attributes:
 
 
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of statements that a node contains directly.
+    r"""The blocks of statements that a node contains directly.
 
     Parameters
     ----------
@@ -163,6 +185,11 @@ def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
     ------
     list of ast.stmt
         Such as the two arms of an ``if``.
+
+    Examples
+    --------
+    >>> [len(body) for body in bodies(ast.parse("if a:\n    b()\nelse:\n    c()\n    d()").body[0])]
+    [1, 2]
     """
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
