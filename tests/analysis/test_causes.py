@@ -437,13 +437,17 @@ def test_changed_sources_and_tests_that_pass_now_are_refused(recorded, capsys):
     tests.write_text(PROGRAMS["test_shop.py"])
 
 
-def test_the_command_keeps_what_is_known_when_it_is_interrupted(recorded, capsys, monkeypatch):
+def test_the_command_keeps_what_is_known_when_it_is_interrupted_and_works_without_z3(recorded, capsys, monkeypatch):
     def interrupted(step, out):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("suspectra.output.causes.write_narrowing", interrupted)
+    monkeypatch.setattr("suspectra.causes.solver.is_available", lambda: False)
     assert causes(recorded, "*_total") == 130
-    assert "Suspected causes" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "Suspected causes" in out
+    assert "the search was stopped before its end" in out
+    assert "Z3 is not installed" in err
 
 
 def test_the_techniques_are_listed_with_when_not_to_use_them(capsys):
