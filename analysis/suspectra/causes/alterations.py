@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from itertools import islice, product
 from typing import TypeAlias
 
@@ -25,6 +27,7 @@ MAX_TOGETHER = 12
 """Of several values that are replaced together, how many combinations of other values are tried."""
 
 _NUMERIC = (int, float, str)  # what a symbol can stand for
+_NUMBERS = (int, float, Decimal, Fraction)  # what can be 0
 
 Parts: TypeAlias = Mapping[Part, object]
 Run: TypeAlias = Callable[[Job], Answer]
@@ -343,9 +346,16 @@ def _alternates(point: Point, values: KnownValues) -> Iterator[NewValue]:
         for part, alternates in other_values(values.at(point), values.seen(point), values.failed)
         for alternate in alternates
     ]
+    found += [
+        (part, Alternate("empty", type(number)())) for part, number in values.at(point).items() if _is_not_0(number)
+    ]
     found.sort(key=lambda one: _is_unlikely(one[1]))  # stable
     for part, alternate in found:
         yield NewValue(point, part, alternate.value)
+
+
+def _is_not_0(value: object) -> bool:
+    return type(value) in _NUMBERS and value != 0
 
 
 def _is_unlikely(alternate: Alternate) -> bool:
