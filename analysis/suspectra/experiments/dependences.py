@@ -240,6 +240,7 @@ def trace_of(
             frame.append(frame_number)
             uses.append([first + one for one in reads])
             defines.append([first + one for one in binds])
+    columns = _renumbered(answer, columns)
     site, call = columns["site"], columns["call"]
     names = Names(np.array(frame, np.int64), uses, defines, np.array(scope, np.int64), np.array(is_global, bool))
     flows = variable_flows(names, site, call, columns["shared"], columns["owners"], columns["bound"])
@@ -259,6 +260,22 @@ def trace_of(
     )
     caller = np.append(np.int32(-1), columns["callers"])
     return with_control(trace, source_of, caller, _calling(columns, len(caller)))
+
+
+def _renumbered(answer: TracedRun, columns: Mapping[str, Ints]) -> dict[str, Ints]:
+    """The columns with the sites of those sources alone that have nodes."""
+    import numpy as np
+
+    sources = answer["sources"]
+    new = np.zeros(max((one["first"] + len(one["sites"]) for one in sources), default=0), np.int32)
+    before = 0
+    for source in sources:
+        count = len(source["sites"])
+        new[source["first"] : source["first"] + count] = np.arange(before, before + count)
+        before += count
+    shared, bound = columns["shared"].copy(), columns["bound"].copy()
+    shared[:, 1], bound[:, 1] = new[shared[:, 1]], new[bound[:, 1]]
+    return {**columns, "site": new[columns["site"]], "shared": shared, "bound": bound}
 
 
 def _calling(columns: Mapping[str, Ints], calls: int) -> Ints:

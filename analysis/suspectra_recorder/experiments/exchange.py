@@ -94,13 +94,17 @@ class SourceTable(TypedDict):
 
     Examples
     --------
-    >>> table: SourceTable = {"path": "a.py", "test": False, "module": 0, "frames": [], "sites": [], "scopes": []}
+    >>> table: SourceTable = {
+    ...     "path": "a.py", "first": 0, "test": False, "module": 0, "frames": [], "sites": [], "scopes": [],
+    ... }
     >>> table["path"]
     'a.py'
     """
 
     path: str
     """Relative to the workspace."""
+    first: int
+    """The number of its first site."""
     test: bool
     """Whether it is test code."""
     module: int
@@ -141,7 +145,7 @@ class TracedRun(TypedDict):
     processes: list[str]
     """How other processes were started, which are left out."""
     sources: list[SourceTable]
-    """In the order of the numbers of their sites."""
+    """Those that have nodes, in the order of the numbers of their sites."""
 
 
 class ThreadColumns(TypedDict):

@@ -44,6 +44,7 @@ class Columns:
         self.full = False
         self.parts: dict[str, array[int]] = {name: array("b" if name == "outcome" else "i") for name in NAMES}
         self.texts = [""]
+        self.used: set[int] = set()  # sites of nodes that are written
         self._of_type: dict[int, int] = {}
         self._of_text: dict[str, int] = {"": 0}
         self._of_number: dict[int, int] = {}
@@ -153,6 +154,7 @@ class Columns:
 
     def flush(self) -> None:
         """Write all columns."""
+        self.used.update(self.parts["site"])
         if not self.descriptor:
             return
         for number, name in enumerate(NAMES):

@@ -68,6 +68,11 @@ class TracedSource:
     sites: list[TracedSite] = field(default_factory=list)
     frames: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def numbers(self) -> range:
+        """The numbers of its sites."""
+        return range(self.first, self.first + len(self.sites))
+
     def to_json(self) -> SourceTable:
         """What a machine answers about it.
 
@@ -96,6 +101,7 @@ class TracedSource:
         ]
         return {
             "path": self.path,
+            "first": self.first,
             "test": self.is_test,
             "module": self.module,
             "frames": list(self.frames.items()),
