@@ -88,7 +88,7 @@ def total(numbers):
 
 def rest(text):
     start = 2
-    return text[start:]
+    return text[start : start + 3]
 """,
     "test_shop.py": """\
 from mid import main
