@@ -35,6 +35,7 @@ from suspectra.evaluation.cli import register as register_evaluation
 from suspectra.investigate_command import register as register_investigate
 from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.markov_command import register as register_markov
+from suspectra.paths_command import register as register_paths
 from suspectra.record_commands import RECORD_COMMANDS
 from suspectra.slice_command import register as register_slice
 
@@ -312,5 +313,6 @@ for command in RECORD_COMMANDS:
 register_investigate(cli)
 register_causes(cli)
 register_slice(cli)
+register_paths(cli)
 register_evaluation(cli)
 register_markov(cli)

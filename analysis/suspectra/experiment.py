@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from suspectra.quantity import ordinal
+
 EVERY = 0
 """As an instance: each time that the place was reached."""
 
@@ -132,7 +134,7 @@ class Experiment:
         if self.kind == "mutant":
             return f"with {self.detail}"
         if self.kind == "value":
-            at = "" if self.instance == EVERY else f" the {_nth(self.instance)} time"
+            at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
             equals = "" if self.place.endswith("=") else " ="
             return f"with {self.place}{equals} {self.detail}{at}"
         if self.place == "for":
@@ -140,11 +142,11 @@ class Experiment:
         how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"
         if self.instance == EVERY:
             return f"if this {how}" + (" each time" if self.action == "other" else "")
-        return f"if this {how} the {_nth(self.instance)} time"
+        return f"if this {how} the {ordinal(self.instance)} time"
 
     @property
     def _round(self) -> str:
-        return f"its {_nth(self.instance)} round of the run"
+        return f"its {ordinal(self.instance)} round of the run"
 
     def __str__(self) -> str:
         ended = {
@@ -157,8 +159,3 @@ class Experiment:
             Outcome.NOT_REACHED: "does not come here so often",
         }[self.outcome]
         return f"{self.file}:{self.line}: {self.test} {ended} {self.condition}"
-
-
-def _nth(number: int) -> str:
-    last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{last}"

@@ -46,3 +46,25 @@ def enumeration(names: Sequence[str]) -> str:
     """
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def ordinal(number: int) -> str:
+    """Write a number as a place in an order.
+
+    Parameters
+    ----------
+    number : int
+        From 1.
+
+    Returns
+    -------
+    str
+        Such as "2nd".
+
+    Examples
+    --------
+    >>> [ordinal(number) for number in (1, 2, 3, 11, 22, 112)]
+    ['1st', '2nd', '3rd', '11th', '22nd', '112th']
+    """
+    last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{last}"

@@ -1,5 +1,7 @@
 """The passing test whose path is nearest: real runs of pytest, one machine for all cases."""
 
+import json
+import subprocess
 import sys
 import textwrap
 import time
@@ -184,3 +186,32 @@ def test_a_failing_test_that_can_not_be_compared(tests, name, cause):
         many_times()
     assert refused.value.problem.cause.startswith(cause)
     assert refused.value.problem.cure
+
+
+def test_the_command_says_where_the_runs_part(tmp_path):
+    (tmp_path / "cart.py").write_text(CART)
+    (tmp_path / "test_cart.py").write_text(TESTS.split("def test_negative")[0])
+    pytest_ = ["--", sys.executable, "-m", "pytest"]
+
+    def suspectra(*arguments):
+        command = [sys.executable, "-m", "suspectra", *arguments, *pytest_]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+
+    assert suspectra("record").returncode == 1
+    done = suspectra("paths", "test_cart.py::test_member")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "test_cart.py::test_a_small_cart passes, and goes the same way for 7 decisions and calls."
+    assert lines[3].split() == ["cart.py:18", "true,", "there", "false", "if", "amount", ">=", "100:"]
+    assert (
+        lines[5] == "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart."
+    )
+    found = json.loads(suspectra("paths", "*member", "--format", "json", "--order", "latest").stdout)
+    assert found["report"] == [{"file": "cart.py", "line": 18, "end_line": 18, "outcome": True, "wanted": False}]
+    assert found["distance"] == [{"file": "cart.py", "line": 18, "instance": 1}]
+    assert (found["technique"], found["with"]) == ("nearest-path", "test_cart.py::test_a_small_cart")
+    assert (found["candidates"], found["complete"]) == (4, True)
+    (tmp_path / "cart.py").write_text(CART + "\n")
+    refused = suspectra("paths", "*member")
+    assert refused.returncode == 2
+    assert "it was changed after the tests ran" in refused.stderr
