@@ -133,10 +133,9 @@ INVESTIGATION = TechniqueInfo(
     "Investigation",
     "experiment",
     "Suspectra",
-    "L^q / (rank by All evidence)^1.4, for each further kind of experiments that repair times L^(q / 2);"
-    " q = r / F - b / min(F, P), with r of F failing tests that were tried repaired by the best alteration, and b of P"
-    " passing ones broken; L = (1 / 2) / ((n - 1 / 2) / (N + a)), n of N altered statements have no lower q, a = 24 for"
-    " a mutant that all tests accept, else 4",
+    "L^q / (rank by All evidence)^1.4, times L^(q / 2) for each further kind that repairs;"
+    " q = r / F - b / min(F, P): the best alteration repairs r of F failing and breaks b of P passing tests;"
+    " L = (N + a) / (2 n - 1): n of N statements have no lower q, a = 24 if all tests accept a mutant, else 4",
     EXPERIMENTS,
     "The combination of all experiments: strong wherever one alteration makes failing tests pass. Needs `suspectra"
     " investigate`; what no experiment repairs is ranked by All evidence.",
