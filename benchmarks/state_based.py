@@ -41,6 +41,7 @@ from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.experiments import FOLDER, with_experiments
+from suspectra.evidence.observations import with_observations
 from suspectra.localizer import Localizer
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique
@@ -48,7 +49,8 @@ from suspectra.techniques.catalogue import CATALOGUE
 
 BASELINE = "ochiai"
 OBSERVING = (BASELINE, "evidence")
-EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if Need.EXPERIMENTS in entry.info.needs)
+_RERUNNING = frozenset({Need.EXPERIMENTS, Need.VALUES})
+EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if entry.info.needs & _RERUNNING)
 MEASURED = (*EXPERIMENTING, *CAUSES)
 TOP = (1, 3, 5)
 _LEFT = re.compile(r"(\d+) of (\d+) nodes left")
@@ -105,6 +107,7 @@ class Measured:
     def ranks(self, technique: str) -> Result:
         """The rank of the best faulty statement, and of the last one of its tie."""
         evidence = with_experiments(find_source(self.workspace, edges=True).read(), self.workspace)
+        evidence = with_observations(evidence, self.workspace)
         report = Localizer(make_technique(technique)).update(evidence)
         faults, problems = FaultList.read(self.workspace / FAULTS).elements(report.spectrum.elements)
         for problem in problems:
