@@ -227,6 +227,23 @@ A `Node` and an `Edge`:
 The picture takes its colours from these CSS variables, if they are set: `--chain-ink`, `--chain-soft`, `--chain-paper`, `--chain-line`,
 `--chain-accent`. Otherwise it follows the system's light or dark scheme.
 
+## `{protocol.CAUSES}` (request)
+
+No params. What the last search for the cause of a failure has found by now, which is also the answer of `suspectra.server.findCause`;
+null if there was none, or if the sources changed since. While there is a chain, `textDocument/inlayHint` has its values.
+
+{_fields(protocol.CAUSES_RESULT)}
+
+A `Step`, a value or a decision of the run:
+
+{_fields(protocol.STEP)}
+
+A `Slice`, the answer of `suspectra.server.whatLedHere` and `suspectra.server.whatThisInfluenced`:
+
+{_fields(protocol.SLICE_RESULT)}
+
+The picture takes its colours from `--slice-ink`, `--slice-soft`, `--slice-paper`, `--slice-line`, `--slice-accent` and `--slice-failure`.
+
 ## `{protocol.EXPLANATION}` (request)
 
 Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 by default. Why a line

@@ -41,7 +41,6 @@ INVESTIGATION_SECONDS = Option(
     "How many seconds failing tests may be run again with something altered, all of them together.",
     flag="seconds",
 )
-
 CAUSES_SECONDS = Option(
     "causes_seconds",
     60.0,

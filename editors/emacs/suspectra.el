@@ -12,6 +12,8 @@
 ;;; Code:
 
 (require 'eglot)
+(require 'grep)
+(require 'subr-x)
 (require 'url-parse)
 (require 'xref)
 
@@ -24,15 +26,19 @@
   (suspectra--request :workspace/executeCommand
                       `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))))
 
-(defun suspectra--ask (name &rest arguments)
-  "Run the command NAME with ARGUMENTS, and go on.
+(defun suspectra--ask-then (name done &rest arguments)
+  "Run the command NAME with ARGUMENTS, go on, and call DONE with its result.
 The server may ask the user before it answers."
   (jsonrpc-async-request (or (eglot-current-server) (user-error "No language server runs here"))
                          :workspace/executeCommand
                          `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))
-                         :success-fn #'ignore
-                         :timeout 600
+                         :success-fn done
+                         :timeout 3600
                          :error-fn (lambda (problem) (message "Suspectra: %s" (plist-get problem :message)))))
+
+(defun suspectra--ask (name &rest arguments)
+  "Run the command NAME with ARGUMENTS, and go on."
+  (apply #'suspectra--ask-then name #'ignore arguments))
 
 (defun suspectra--cursor ()
   "Point, in the form of the server's commands."
@@ -44,16 +50,19 @@ The server may ask the user before it answers."
   (let ((cursor (suspectra--cursor)))
     (list (plist-get cursor :uri) (plist-get (plist-get cursor :position) :line))))
 
+(defun suspectra--path (place)
+  "The file in which PLACE is."
+  (decode-coding-string (url-unhex-string (url-filename (url-generic-parse-url (plist-get place :uri)))) 'utf-8))
+
 (defun suspectra--visit (location)
   "Go to LOCATION and push a mark for xref.  Return nil if LOCATION is nil."
   (when location
-    (let ((path (url-filename (url-generic-parse-url (plist-get location :uri)))))
-      (xref-push-marker-stack)
-      (find-file (decode-coding-string (url-unhex-string path) 'utf-8))
-      (goto-char (point-min))
-      (forward-line (plist-get (plist-get (plist-get location :range) :start) :line))
-      (back-to-indentation)
-      t)))
+    (xref-push-marker-stack)
+    (find-file (suspectra--path location))
+    (goto-char (point-min))
+    (forward-line (plist-get (plist-get (plist-get location :range) :start) :line))
+    (back-to-indentation)
+    t))
 
 (defun suspectra--choose (prompt things name)
   "Let the user choose one of THINGS at PROMPT; NAME returns the name of one."
@@ -93,6 +102,91 @@ These are the test at point, or else those of the current failure group."
   "Find out whether the line of point, altered, makes failing tests pass."
   (interactive)
   (apply #'suspectra--ask "testSuspect" (suspectra--line)))
+
+(defun suspectra--insert-steps (steps indent)
+  "Insert STEPS, and what follows each of them, after INDENT spaces."
+  (seq-doseq (step steps)
+    (insert (format "%s:%d: %s%s%s\n"
+                    (suspectra--path step)
+                    (plist-get step :line)
+                    (make-string indent ?\s)
+                    (string-trim (concat (plist-get step :why) " " (plist-get step :source)))
+                    (if (string-empty-p (plist-get step :value)) "" (concat "  = " (plist-get step :value)))))
+    (suspectra--insert-steps (plist-get step :steps) (+ indent 2))))
+
+(defun suspectra--show-steps (heading steps)
+  "Show STEPS below HEADING; `next-error' walks through them."
+  (with-current-buffer (get-buffer-create "*suspectra-steps*")
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert heading "\n\n")
+      (suspectra--insert-steps steps 0))
+    (grep-mode)
+    (goto-char (point-min))
+    (setq next-error-last-buffer (current-buffer))
+    (display-buffer (current-buffer))))
+
+(defface suspectra-dimmed '((t :inherit shadow))
+  "Code that is not in the slice."
+  :group 'eglot)
+
+(defun suspectra-undim ()
+  "Show all code again."
+  (interactive)
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (remove-overlays nil nil 'suspectra-dimmed t))))
+
+(defun suspectra--dim (files)
+  "Dim the lines of open FILES that are not in the slice."
+  (suspectra-undim)
+  (seq-doseq (file files)
+    (let ((buffer (find-buffer-visiting (suspectra--path file)))
+          (inside (append (plist-get file :lines) nil))
+          (line 0))
+      (when buffer
+        (with-current-buffer buffer
+          (save-excursion
+            (goto-char (point-min))
+            (while (not (eobp))
+              (unless (memq line inside)
+                (let ((overlay (make-overlay (line-beginning-position) (line-end-position))))
+                  (overlay-put overlay 'suspectra-dimmed t)
+                  (overlay-put overlay 'face 'suspectra-dimmed)))
+              (setq line (1+ line))
+              (forward-line 1))))))))
+
+(defun suspectra--slice (name)
+  "Ask for the slice NAME of the line of point, and show it."
+  (apply #'suspectra--ask-then name
+         (lambda (found)
+           (suspectra--dim (plist-get found :files))
+           (suspectra--show-steps (plist-get found :heading) (plist-get found :steps)))
+         (suspectra--line)))
+
+(defun suspectra-what-led-here ()
+  "Show what led to the line of point, or to the failure, and dim other code."
+  (interactive)
+  (suspectra--slice "whatLedHere"))
+
+(defun suspectra-what-this-influenced ()
+  "Show what the line of point influenced, and dim other code."
+  (interactive)
+  (suspectra--slice "whatThisInfluenced"))
+
+(defun suspectra-find-cause ()
+  "Search for the cause of the failure of the test at point.
+Then `next-error' walks from there to the failure."
+  (interactive)
+  (suspectra--ask-then "findCause"
+                       (lambda (found)
+                         (when (and found (not (seq-empty-p (plist-get found :roots))))
+                           (suspectra--show-steps
+                            (concat "From the probable cause to the failure of " (plist-get found :test))
+                            (if (seq-empty-p (plist-get found :chain))
+                                (plist-get found :roots)
+                              (plist-get found :chain)))))
+                       nil nil (suspectra--cursor)))
 
 (defun suspectra-next ()
   "Go to the next suspect in the order of the ranking."
@@ -219,6 +313,10 @@ These are the test at point, or else those of the current failure group."
     (define-key map "k" #'suspectra-cancel-tests)
     (define-key map "i" #'suspectra-investigate)
     (define-key map "a" #'suspectra-test-suspect)
+    (define-key map "c" #'suspectra-find-cause)
+    (define-key map "h" #'suspectra-what-led-here)
+    (define-key map "H" #'suspectra-what-this-influenced)
+    (define-key map "v" #'suspectra-undim)
     (define-key map "n" #'suspectra-next)
     (define-key map "p" #'suspectra-previous)
     (define-key map "f" #'suspectra-first)

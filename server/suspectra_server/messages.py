@@ -21,6 +21,7 @@ class Investigation(TypedDict):
     runs: int
     test: str
     share: float
+    found: str
 
 
 class Status(TypedDict):
@@ -229,6 +230,57 @@ class Edge(TypedDict):
     target: int
     probability: float
     reasons: list[str]
+
+
+class Step(TypedDict):
+    """A value or decision of a run, and what follows it in a slice."""
+
+    uri: str
+    range: lsp.Range
+    file: str
+    line: int
+    source: str
+    value: str
+    instance: int
+    why: str
+    steps: list[Step]
+    more: int
+
+
+class SlicedFile(TypedDict):
+    """The lines of a file that are in a slice."""
+
+    uri: str
+    lines: list[int]
+
+
+class Slice(TypedDict):
+    """The result of `whatLedHere` and of `whatThisInfluenced`."""
+
+    heading: str
+    test: str
+    size: int
+    steps: list[Step]
+    files: list[SlicedFile]
+    leftOut: list[str]
+    svg: str
+
+
+class Causes(TypedDict):
+    """The result of `findCause` and of `suspectra/causes`."""
+
+    folder: str
+    test: str
+    searching: bool
+    found: str
+    roots: list[Step]
+    chain: list[Step]
+    transitive: list[Step]
+    around: list[Step]
+    alterations: int
+    complete: bool
+    seconds: float
+    problems: list[str]
 
 
 class Chain(TypedDict):

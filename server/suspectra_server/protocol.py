@@ -19,6 +19,7 @@ TEST_RESULTS = "suspectra/testResults"
 COVERAGE = "suspectra/coverage"
 COMMAND_LINE = "suspectra/commandLine"
 GROUP = "suspectra/group"
+CAUSES = "suspectra/causes"
 
 
 class State(str, Enum):
@@ -92,6 +93,11 @@ class Command:
 _CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. If that is a suspect, the step starts from it.")
 _URI = Field("uri", "string", "The document.")
 _LINE = Field("line", "number", "A line of the document as it is in the editor, counted from 0.")
+_TEST = Field(
+    "test?",
+    "string",
+    "A failing test, by its name; by default the one that the line is in, or else the first that executes the line.",
+)
 _FOLDER = Field("folder?", "DocumentUri", "The workspace folder; by default the first with failure groups.")
 _GROUP = Field("group?", "number", "The number of a failure group.")
 _STEP = "Location | null"
@@ -355,12 +361,86 @@ COMMANDS = (
         enablement="isWorkspaceTrusted",
     ),
     Command(
+        "findCause",
+        "Find the Cause of This Failure",
+        (
+            Field("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Field(
+                "test?",
+                "string",
+                "A failing test, by its name in `suspectra/testResults`; by default the one at the cursor, or else the"
+                " first of the current failure group.",
+            ),
+            Field(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
+            ),
+        ),
+        "Causes | null",
+        "Search for the states of the program that caused the failure of one test: it is run again and again with other"
+        " decisions and values, until what lies between right and wrong can't be narrowed down any further. Each step"
+        " is in the progress bar, the log and `suspectra/status`, and `suspectra/causes` has what is known. The answer"
+        " comes when the search has ended; to cancel it, in the progress bar or by cancelling the request, keeps what"
+        " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
+        icon="search-fuzzy",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "nextInChain",
+        "Next Step to the Failure",
+        (_CURSOR,),
+        _STEP,
+        "Go on along the chain from the first root cause to the failure; after the last step comes the first. Also asks"
+        " the client to show it (`window/showDocument`) where it can. Null if no cause is known.",
+        icon="debug-step-over",
+        enablement="suspectra.hasCauses",
+    ),
+    Command(
+        "previousInChain",
+        "Previous Step to the Failure",
+        (_CURSOR,),
+        _STEP,
+        "The same in the other direction.",
+        icon="debug-step-back",
+        enablement="suspectra.hasCauses",
+    ),
+    Command(
+        "clearCauses",
+        "Clear the Causes",
+        (),
+        "boolean",
+        "Forget what the last search has found. True if there was something.",
+        icon="clear-all",
+        enablement="suspectra.hasCauses",
+    ),
+    Command(
+        "whatLedHere",
+        "What Led Here",
+        (_URI, _LINE, _TEST),
+        "Slice",
+        "Which values and decisions led to those on a line, in one run of a failing test: its backward slice. On the"
+        " line where the test fails, and elsewhere in the test, it is the slice of the failure. The test is run once"
+        " more, traced, with nothing altered; the trace is kept for the next questions. A client that does not support"
+        " `suspectra/status` also gets the nearest steps as `window/showMessage`. Refused in a workspace that the"
+        " client does not trust.",
+        icon="type-hierarchy-sub",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "whatThisInfluenced",
+        "What This Influenced",
+        (_URI, _LINE, _TEST),
+        "Slice",
+        "The other direction: which values and decisions depend on those of a line.",
+        icon="type-hierarchy-super",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
         "cancelInvestigation",
         "Cancel Altered Runs",
         (),
         "boolean",
-        "Stop what `suspectra.server.investigate` or `suspectra.server.testSuspect` started; what was found is kept."
-        " True if there was something to stop.",
+        "Stop what `suspectra.server.investigate`, `testSuspect`, `findCause`, `whatLedHere` or `whatThisInfluenced`"
+        " started; what was found is kept. True if there was something to stop.",
         icon="stop-circle",
         enablement="suspectra.investigating",
     ),
@@ -470,9 +550,9 @@ STATUS_PARAMS = (
     ),
     Field(
         "investigation",
-        "{runs: number, test: string, share: number} | null",
-        "While `suspectra.server.investigate` runs tests: how many altered runs there were, which test is run, and how"
-        " much of the time is gone, from 0 to 1.",
+        "{runs: number, test: string, share: number, found: string} | null",
+        "While failing tests are run again: how many runs there were, which test is run, how much of the time is gone,"
+        " from 0 to 1, and where the cause of a failure lies as far as that is known.",
     ),
 )
 
@@ -539,6 +619,47 @@ LEARNED = (
     Field("pJump", "number", "The estimate: the mean of the Beta distribution after these moves."),
     Field("low, high", "number", "The 95 % credible interval."),
     Field("file", "string", "Where the counts are kept."),
+)
+
+STEP = (
+    Field("uri, range", "DocumentUri, Range", "Where it is in the document as it is now."),
+    Field("file", "string", "Relative to the workspace folder, with forward slashes."),
+    Field("line", "number", "As it is now, counted from 1."),
+    Field("source", "string", "The first line of the statement, without indentation."),
+    Field("value", "string", "The value, or how the decision came out; in short."),
+    Field("instance", "number", "Which time the statement was executed, from 1."),
+    Field("why", "string", "In a slice, how it is related to the step above, in two or three words."),
+    Field(
+        "steps",
+        "Step[]",
+        "In a slice, what follows: each step is at one place of the tree, as near to the root as it is.",
+    ),
+    Field("more", "number", "How many steps below it are elsewhere in the tree, or left out."),
+)
+
+SLICE_RESULT = (
+    Field("heading", "string", "What the slice is of."),
+    Field("test", "string", "Whose run was traced."),
+    Field("size", "number", "How many values and decisions are in the slice."),
+    Field("steps", "Step[]", "The roots of the tree, which has 200 steps at most."),
+    Field("files", "{uri: DocumentUri, lines: number[]}[]", "All lines of the slice, counted from 0."),
+    Field("leftOut", "string[]", "What could not be traced, in sentences."),
+    Field("svg", "string", "A picture of the nearest steps, self-contained like that of `suspectra/chain`."),
+)
+
+CAUSES_RESULT = (
+    Field("folder", "DocumentUri", "The workspace folder."),
+    Field("test", "string", "The test whose failure it is about."),
+    Field("searching", "boolean", "Whether the search still runs."),
+    Field("found", "string", "Where the fault lies, as far as the last step of the search knows."),
+    Field("roots", "Step[]", "The states that are probably the cause. Their `steps` are empty."),
+    Field("chain", "Step[]", "How the first of them leads to the failure, one after the other."),
+    Field("transitive", "Step[]", "Other states that are wrong because of a root."),
+    Field("around", "Step[]", "States of the statements nearest to the roots."),
+    Field("alterations", "number", "How many altered runs there were."),
+    Field("complete", "boolean", "Whether the search came to its end."),
+    Field("seconds", "number", "How long it took."),
+    Field("problems", "string[]", "What kept the test from being run or altered."),
 )
 
 CHAIN_RESULT = (

@@ -18,6 +18,7 @@ import suspectra
 from suspectra_server.convert import path_of
 from suspectra_server.features import (
     chain,
+    chain_steps,
     code_actions,
     code_lens,
     command_line,
@@ -31,6 +32,7 @@ from suspectra_server.features import (
 )
 from suspectra_server.messages import Status
 from suspectra_server.protocol import STATUS
+from suspectra_server.session.cause_search import CauseSearch
 from suspectra_server.session.configuration import Configuration
 from suspectra_server.session.consent import Consent
 from suspectra_server.session.experiment_run import ExperimentRun
@@ -63,6 +65,7 @@ FEATURES = (
     code_actions,
     suspects,
     chain,
+    chain_steps,
     test_results,
     command_line,
     commands,
@@ -111,6 +114,7 @@ class SuspectraServer(LanguageServer):
         self.test_run = TestRun(self, self.trust, self.files, self.keep_running)
         self.consent = Consent()
         self.experiment_run = ExperimentRun(self, self.trust, self.experiment_jobs, self.keep_running)
+        self.cause_search: CauseSearch | None = None
         self.notices = Notices(self, self.test_run, self.keep_running)
         self._configuration: Configuration | None = None
         self._tasks: set[asyncio.Task[None]] = set()

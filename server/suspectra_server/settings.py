@@ -16,6 +16,7 @@ from suspectra.markov.jumps import JumpModel
 from suspectra.options import (
     ALL_MODULES,
     CALLS,
+    CAUSES_SECONDS,
     CLONE_FAILED,
     CONTROL_FLOW,
     COPY,
@@ -62,6 +63,7 @@ class Settings:
     affected_only: bool = False
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
+    causes_seconds: float = CAUSES_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
     experiments_copy: bool = COPY.default
     experiments_all_modules: bool = ALL_MODULES.default
@@ -348,6 +350,7 @@ SETTINGS = (
         heading=EXPERIMENTS,
         scope="resource",
     ),
+    Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
     _experiments(COPY),
     _experiments(ALL_MODULES),

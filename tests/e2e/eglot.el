@@ -8,7 +8,7 @@
 (require 'cl-lib)
 (require 'eglot)
 (require 'flymake)
-(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 3)))
+(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 15)))
 (setq eglot-sync-connect 60 debug-on-error t create-lockfiles nil make-backup-files nil)
 
 (defvar e2e-seen nil "What was seen, for the test.")
@@ -116,6 +116,27 @@
     (e2e-press "C-c u a") ; nobody is asked a second time
     (e2e-wait-for-message "altered run")
     (e2e-see 'tested (list line (car e2e-messages))))
+
+  ;; the cause of the first failure, and what led to the line, each in a buffer through which `next-error' walks
+  (setq e2e-messages nil)
+  (e2e-press "C-c u c")
+  (e2e-wait "steps" (lambda () (get-buffer "*suspectra-steps*")))
+  (e2e-see 'cause (with-current-buffer "*suspectra-steps*" (buffer-string)))
+  (e2e-see 'answer (car e2e-messages))
+  (next-error)
+  (e2e-see 'walked (list (file-name-nondirectory buffer-file-name) (line-number-at-pos)))
+  (switch-to-buffer buffer)
+  (goto-char (point-min))
+  (search-forward (getenv "E2E_FAULT"))
+  (e2e-press "C-c u h")
+  (e2e-wait "a slice" (lambda () (with-current-buffer "*suspectra-steps*"
+                                   (string-prefix-p "What led to" (buffer-string)))))
+  (e2e-see 'led (with-current-buffer "*suspectra-steps*" (buffer-string)))
+  (e2e-see 'dimmed (length (seq-filter (lambda (one) (overlay-get one 'suspectra-dimmed))
+                                       (overlays-in (point-min) (point-max)))))
+  (e2e-press "C-c u v")
+  (switch-to-buffer buffer)
+
   (setq e2e-messages nil)
   (e2e-press "C-c u i")
   (e2e-wait "it runs" (lambda () (not (eq (suspectra--command "cancelInvestigation") :json-false))))

@@ -52,6 +52,13 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, snippet, tmp_path):
     assert all(place in text for place, text in zip(listed, seen["suspects"], strict=True))
     assert "with wrong values and with checks skipped" in seen["question"]
     assert "tests pass" in seen["investigated"] or "repairs" in seen["investigated"]
+    assert "The cause is probably " in seen["answer"]
+    assert seen["cause"].startswith("From the probable cause to the failure of tests/")
+    assert "  = " in seen["cause"]
+    file, line = seen["walked"]
+    assert f"/{file}:{line}: " in seen["cause"]
+    assert seen["led"].startswith("What led to src/ledger/tax.py:")
+    assert seen["dimmed"] > 0
     assert "No tests are running" in done.stderr  # nothing was left to stop
     line, tested = seen["tested"]
     assert f"tax.py:{line}: " in tested or f"on line {line} of" in tested

@@ -234,6 +234,23 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     assert len(neovim.lua("return asked")) == 1
     neovim.nvim.command("Suspectra cancel")
     wait(lambda: "no tests are running" in reported(neovim), "a word")
+
+    # the cause and a slice are in the quickfix list, with values, and what is outside the slice is dimmed
+    neovim.nvim.command("edit tests/test_discounts.py")
+    neovim.nvim.current.window.cursor = (line, 0)
+    neovim.nvim.command("Suspectra cause")
+    wait(lambda: "The cause is probably src/ledger/" in reported(neovim), "the cause", A_RUN)
+    listed = wait(lambda: neovim.nvim.call("getqflist"), "the way to the failure")
+    assert any("  = " in one["text"] for one in listed)
+    neovim.nvim.command("Suspectra led")
+    title = "return vim.fn.getqflist({ title = 1 }).title"
+    wait(
+        lambda: neovim.lua(title).startswith("What led to the failure of tests/test_discounts.py::test_bulk"), "a slice"
+    )
+    dimmed = "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('suspectra-dimmed'), 0, -1, {})"
+    assert neovim.lua(dimmed) > 0
+    neovim.nvim.command("Suspectra undim")
+    assert neovim.lua(dimmed) == 0
     neovim.nvim.command("Suspectra ungroup")
     wait(lambda: "no failure group was changed" in reported(neovim), "another word")
 

@@ -105,7 +105,9 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     # it is offered on the failing test, and nothing runs before the user has agreed
     lens = client.ask_until(lambda: client.request("textDocument/codeLens", {"textDocument": {"uri": test_uri}}))
     assert [(one["range"]["start"]["line"], one["command"]["title"]) for one in lens] == [
-        (5, "Find out what would make it pass")
+        (5, "Find out what would make it pass"),
+        (5, "Find the cause"),
+        (5, "What led here"),
     ]
     command = lens[0]["command"]
     assert command["arguments"] == [project.as_uri(), DISCOUNT]
@@ -259,7 +261,7 @@ def test_a_failing_test_has_the_command_as_a_code_action(client, project):
         params = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": [], "triggerKind": 2}}
         return [one["title"] for one in client.request("textDocument/codeAction", params)]
 
-    client.ask_until(lambda: titles(6) == ["Find out what would make it pass"])
+    client.ask_until(lambda: titles(6) == ["Find out what would make it pass", "Find the cause", "What led here"])
     assert titles(4) == titles(5) == titles(6)
     assert titles(10) == titles(11) == []  # this one passes
     allow(client)

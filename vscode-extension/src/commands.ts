@@ -13,6 +13,7 @@ import { t } from './l10n';
 import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
 import { type Learned, methods, serverCommands, type Suspect } from './protocol';
+import type { Slices } from './slices';
 import type { StatusItem } from './status';
 import { suspectOf, type SuspectsView } from './suspectsView';
 import { selectTechnique } from './techniquePicker';
@@ -25,6 +26,7 @@ interface Parts {
   view: SuspectsView;
   status: StatusItem;
   chains: Chains;
+  slices: Slices;
   testing: Testing;
 }
 
@@ -32,7 +34,7 @@ type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, model, view, status, chains, testing } = parts;
+  const { server, model, view, status, chains, slices, testing } = parts;
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
@@ -42,6 +44,11 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         );
       }
     };
+  const walk = (command: string) => async () => {
+    if (!(await server.command(command, cursor() ?? null))) {
+      showStatus(t('No cause is known'));
+    }
+  };
   const about =
     (command: string, otherwise = t('This line is not a suspect')): Run =>
     async (suspect, argument) => {
@@ -58,6 +65,17 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     investigate: (_, argument) =>
       server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
+    findCause: (_, argument) => {
+      const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
+      return server.command(serverCommands.findCause, folder, tests?.[0] ?? null, at);
+    },
+    nextInChain: walk(serverCommands.nextInChain),
+    previousInChain: walk(serverCommands.previousInChain),
+    clearCauses: () => server.command(serverCommands.clearCauses),
+    whatLedHere: (suspect) => server.command(serverCommands.whatLedHere, ...locationOf(suspect)),
+    whatThisInfluenced: (suspect) => server.command(serverCommands.whatThisInfluenced, ...locationOf(suspect)),
+    showSlicePicture: () => slices.showPicture(),
+    clearSlice: () => slices.clear(),
     cancelInvestigation: () => server.command(serverCommands.cancelInvestigation),
     nextSuspect: step(serverCommands.nextSuspect, cursor),
     previousSuspect: step(serverCommands.previousSuspect, cursor),
@@ -100,7 +118,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const there = await server.command(serverCommands.resetGroups);
       showStatus(there ? t('The failure groups are as they were found') : t('No failure group was changed'));
     },
-    open: async (suspect) => suspect && open(suspect.uri, suspect.range.start.line, suspect.range.start.character),
+    open: async (suspect, argument) => {
+      const target = suspect ?? (isPlaced(argument) ? argument : undefined);
+      return target && open(target.uri, target.range.start.line, target.range.start.character);
+    },
     filter: () => view.askForFilter(),
     clearFilter: () => view.setFilter(''),
     showExamined: () => view.showExamined(),
@@ -218,6 +239,10 @@ function fromArgument(argument: unknown): Cursor | undefined {
     return cursorAt(argument.uri, argument.line);
   }
   return typeof argument === 'object' && argument !== null && 'position' in argument ? (argument as Cursor) : undefined;
+}
+
+function isPlaced(argument: unknown): argument is Pick<Suspect, 'uri' | 'range'> {
+  return typeof argument === 'object' && argument !== null && 'uri' in argument && 'range' in argument;
 }
 
 function isLocation(argument: unknown): argument is { uri: string; line: number } {

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import { Answers } from './answers';
+import { CausesView } from './causes';
 import { Chains } from './chains';
 import { Server } from './client';
 import { registerCommands } from './commands';
@@ -10,6 +11,7 @@ import { setTranslator } from './l10n';
 import { Model } from './model';
 import { destination } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
+import { Slices } from './slices';
 import { StatusItem } from './status';
 import { SuspectsView } from './suspectsView';
 import { Testing } from './testing';
@@ -33,6 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new StatusItem(model);
   const view = new SuspectsView(model, context.workspaceState);
   const chains = new Chains(started, model);
+  const slices = new Slices(started);
   const testing = new Testing(started, model);
   const restart = () => void started.restart();
 
@@ -42,11 +45,13 @@ export function activate(context: vscode.ExtensionContext): void {
     status,
     view,
     chains,
+    slices,
+    new CausesView(started, model),
     new Explanations(started, model),
     new Answers(started),
     new Decorations(model),
     testing,
-    registerCommands({ server: started, model, view, status, chains, testing }),
+    registerCommands({ server: started, model, view, status, chains, slices, testing }),
     started.onDidExecute((done) => {
       const target = destination(done);
       if (target) {

@@ -25,6 +25,8 @@ export interface Investigation {
   runs: number;
   test: string;
   share: number;
+  /** Where the cause of a failure lies, as far as that is known. */
+  found: string;
 }
 
 /** How far a run of the tests is; `total` is 0 while it is not known. */
@@ -252,6 +254,54 @@ export interface Executed {
   tests: number;
 }
 
+/** A value or decision of a run, and what follows it in a slice. */
+export interface Step {
+  uri: string;
+  range: Range;
+  /** Relative to the workspace folder. */
+  file: string;
+  /** Counted from 1. */
+  line: number;
+  source: string;
+  value: string;
+  /** Which time the statement was executed, from 1. */
+  instance: number;
+  /** How it is related to the step above. */
+  why: string;
+  steps: Step[];
+  /** How many steps below it are elsewhere in the tree, or left out. */
+  more: number;
+}
+
+/** Result of the commands `suspectra.server.whatLedHere` and `suspectra.server.whatThisInfluenced`. */
+export interface Slice {
+  heading: string;
+  test: string;
+  size: number;
+  steps: Step[];
+  /** All lines of the slice, counted from 0. */
+  files: { uri: string; lines: number[] }[];
+  leftOut: string[];
+  svg: string;
+}
+
+/** Result of the `suspectra/causes` request and of the command `suspectra.server.findCause`. */
+export interface Causes {
+  folder: string;
+  test: string;
+  searching: boolean;
+  /** Where the fault lies, as far as the last step of the search knows. */
+  found: string;
+  roots: Step[];
+  chain: Step[];
+  transitive: Step[];
+  around: Step[];
+  alterations: number;
+  complete: boolean;
+  seconds: number;
+  problems: string[];
+}
+
 /** Result of the `suspectra/chain` request. */
 export interface Chain {
   svg: string;
@@ -269,6 +319,7 @@ export const methods = {
   coverage: 'suspectra/coverage',
   commandLine: 'suspectra/commandLine',
   group: 'suspectra/group',
+  causes: 'suspectra/causes',
 } as const;
 
 /**
@@ -299,6 +350,12 @@ export const serverCommands = {
   cancelTests: 'suspectra.server.cancelTests',
   investigate: 'suspectra.server.investigate',
   testSuspect: 'suspectra.server.testSuspect',
+  findCause: 'suspectra.server.findCause',
+  nextInChain: 'suspectra.server.nextInChain',
+  previousInChain: 'suspectra.server.previousInChain',
+  clearCauses: 'suspectra.server.clearCauses',
+  whatLedHere: 'suspectra.server.whatLedHere',
+  whatThisInfluenced: 'suspectra.server.whatThisInfluenced',
   cancelInvestigation: 'suspectra.server.cancelInvestigation',
 } as const;
 

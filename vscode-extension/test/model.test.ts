@@ -46,7 +46,7 @@ it('fetches the suspects of a ranking, and says how hot each is', async () => {
 });
 
 it('fetches nothing when an investigation only made progress', async () => {
-  const investigation = { runs: 1, test: 'test_a', share: 0.1 };
+  const investigation = { runs: 1, test: 'test_a', share: 0.1, found: '' };
   server.changed.fire({ ...status, investigation });
   await settled();
   expect([server.calls.length, progress]).toEqual([1, 0]);

@@ -5,7 +5,14 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
-from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated, tests_at
+from suspectra_server.features.failing_tests import (
+    CAUSE,
+    INFLUENCED,
+    LED_HERE,
+    WOULD_PASS,
+    can_be_investigated,
+    tests_at,
+)
 from suspectra_server.features.fixes import fix_actions
 from suspectra_server.features.wording import rank_words
 from suspectra_server.protocol import COMMAND_IDS
@@ -33,14 +40,19 @@ def register(session: Session) -> None:
         if not marks:
             line = params.range.start.line
             if tests := tests_at(folder, path, line) if can_run else []:
-                return _actions(session, params, [(WOULD_PASS, "investigate", [folder.uri, tests])])
+                wanted: list[tuple[str, str, list[object]]] = [
+                    (WOULD_PASS, "investigate", [folder.uri, tests]),
+                    (CAUSE, "findCause", [folder.uri, tests[0]]),
+                    (LED_HERE, "whatLedHere", [uri, line, tests[0]]),
+                ]
+                return _actions(session, params, wanted)
             asked = params.context.trigger_kind is not lsp.CodeActionTriggerKind.Automatic  # no light on every line
             there = asked and folder.current().marks and folder.current().element_at(path, line) is not None
             return _actions(session, params, [("Why not this line?", "whyNot", [uri, line])]) if there else []
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         tied = folder.current().ranking.shares_score(mark.suspect)
-        wanted: list[tuple[str, str, list[object]]] = [
+        wanted = [
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
             ("Why not this line?", "whyNot", [uri, mark.first]),
             *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
@@ -48,7 +60,7 @@ def register(session: Session) -> None:
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),
             ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
             ("Go to the next suspect", "nextSuspect", [cursor]),
-            *([("Test this suspect", "testSuspect", [uri, mark.first])] if can_run else []),
+            *(_runs(uri, mark.first) if can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         offered = _actions(session, params, wanted)
@@ -69,6 +81,15 @@ def _actions(
     return [
         lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own, command=command)
         for command in commands
+    ]
+
+
+def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
+    """What runs failing tests again."""
+    return [
+        ("Test this suspect", "testSuspect", [uri, line]),
+        (LED_HERE, "whatLedHere", [uri, line]),
+        (INFLUENCED, "whatThisInfluenced", [uri, line]),
     ]
 
 

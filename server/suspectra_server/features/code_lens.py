@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import chance
-from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated, tests_in_text
+from suspectra_server.features.failing_tests import CAUSE, LED_HERE, WOULD_PASS, can_be_investigated, tests_in_text
 from suspectra_server.features.wording import rank_words, score_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.folder import Folder
@@ -37,15 +37,17 @@ def register(session: Session) -> None:
 
 
 def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
-    """Above each failing test that can be run again, the command that finds out what would make it pass."""
+    """Above each failing test that can be run again, the commands that do so."""
     if not session.trust.granted or not can_be_investigated(folder):
         return []
     return [
-        lsp.CodeLens(
-            lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)),
-            lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
-        )
+        lsp.CodeLens(lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)), command)
         for line, names in tests_in_text(folder, path).items()
+        for command in (
+            lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
+            lsp.Command(CAUSE, COMMAND_IDS["findCause"], arguments=[folder.uri, names[0]]),
+            lsp.Command(LED_HERE, COMMAND_IDS["whatLedHere"], arguments=[folder.uri_of(path), line, names[0]]),
+        )
     ]
 
 

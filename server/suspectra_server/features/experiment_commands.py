@@ -5,18 +5,21 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.location import Location
 from suspectra_server.features.arguments import are_names, parse_cursor, parse_location
 from suspectra_server.features.failing_tests import can_be_investigated, failing_tests, tests_at
 from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.refusals import RequestFailed
 from suspectra_server.protocol import State
-from suspectra_server.session.experiment_run import Wanted
 from suspectra_server.session.folder import Folder
+from suspectra_server.session.investigating import Investigating
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.text import plain
 
 _WARNING = (
-    "Suspectra will run failing tests of {folder} again with one thing altered in each run. So your code executes with"
+    "Suspectra will run failing tests of {folder} again with something altered in each run. So your code executes with"
     " wrong values and with checks skipped: it could delete, send or pay something that it otherwise would not. Go on"
     " only if these tests can do no harm. You are asked once for each workspace."
 )
@@ -37,7 +40,7 @@ class ExperimentCommands(GroupCommands):
         chosen = failing_tests(folder, tests)
         if not chosen:
             raise RequestFailed("None of these tests failed in the last recorded run.")
-        return await self._start(Wanted(folder, evidence, chosen))
+        return await self._start(self._investigating(folder, evidence, chosen))
 
     async def test_suspect(self, uri: object = None, line: object = None) -> bool:
         """Find out whether altering one statement makes failing tests pass."""
@@ -49,7 +52,7 @@ class ExperimentCommands(GroupCommands):
             raise RequestFailed("No failing test executes this line.")
         folder, _ = found
         return await self._start(
-            Wanted(folder, evidence, failing_tests(folder, suspect.failing_tests), suspect.location)
+            self._investigating(folder, evidence, failing_tests(folder, suspect.failing_tests), suspect.location)
         )
 
     def cancel_investigation(self) -> bool:
@@ -65,7 +68,12 @@ class ExperimentCommands(GroupCommands):
         found = self._session.folders.containing(uri)
         return (found[0], tests_at(*found, line) or None) if found else (self._folder(None), None)
 
-    async def _start(self, wanted: Wanted) -> bool:
+    def _investigating(
+        self, folder: Folder, evidence: Evidence, tests: tuple[FailingTest, ...], at: Location | None = None
+    ) -> Investigating:
+        return Investigating(self._session, self._session.experiment_run, folder, evidence, tests, at)
+
+    async def _start(self, wanted: Investigating) -> bool:
         folder = wanted.folder
         self._refuse_unless_possible(folder)
         if not await self._is_allowed(folder):

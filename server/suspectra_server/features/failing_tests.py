@@ -9,6 +9,9 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.session.folder import Folder
 
 WOULD_PASS = "Find out what would make it pass"
+CAUSE = "Find the cause"
+LED_HERE = "What led here"
+INFLUENCED = "What this influenced"
 _DEFINITION = re.compile(r"\s*(?:async\s+)?def\s+(?P<name>\w+)")
 
 

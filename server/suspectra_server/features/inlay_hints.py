@@ -1,12 +1,15 @@
-"""Inlay hints: the rank at the end of a suspicious line. Off by default."""
+"""Inlay hints at the ends of lines: the ranks of suspects (off by default), and the values on the way to a failure."""
 
 from __future__ import annotations
 
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import first_line_of
+from suspectra_server.features.chain_steps import chain_now
 from suspectra_server.features.wording import headline, rank_words, score_words
 from suspectra_server.session.session import Session
+
+_ON_THE_WAY = "The value in the failing run, on the way from the cause to the failure"
 
 
 def register(session: Session) -> None:
@@ -15,11 +18,14 @@ def register(session: Session) -> None:
     @session.feature(lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(resolve_provider=False))
     def inlay_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         found = session.folders.containing(params.text_document.uri)
-        if found is None or not found[0].settings.inlay_hints:
+        if found is None:
             return []
         folder, path = found
+        values = _values(session, params)
+        if not folder.settings.inlay_hints:
+            return values
         snapshot = folder.current()
-        return [
+        return values + [
             lsp.InlayHint(
                 first_line_of(mark, snapshot.placements[path].now, session.units).end,
                 " · ".join(
@@ -37,7 +43,23 @@ def register(session: Session) -> None:
         ]
 
 
-def refresh(session: Session) -> None:
+def _values(session: Session, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    """The values along the chain from a cause to its failure; several of a line one after the other."""
+    first, last = params.range.start.line, params.range.end.line
+    by_end: dict[tuple[int, int], list[str]] = {}
+    for step in chain_now(session):
+        end = step["range"].end
+        if step["uri"] == params.text_document.uri and step["value"] and first <= end.line <= last:
+            values = by_end.setdefault((end.line, end.character), [])
+            values += [step["value"]] if step["value"] not in values else []
+    return [
+        lsp.InlayHint(lsp.Position(*end), f"= {', '.join(values)}", tooltip=_ON_THE_WAY, padding_left=True)
+        for end, values in by_end.items()
+    ]
+
+
+def refresh(session: Session, *, always: bool = False) -> None:
     """Have the client request inlay hints again, if it supports that and they are on."""
-    if session.can("workspace.inlay_hint.refresh_support") and any(f.settings.inlay_hints for f in session.folders):
+    shown = always or session.cause_search is not None or any(f.settings.inlay_hints for f in session.folders)
+    if session.can("workspace.inlay_hint.refresh_support") and shown:
         session.workspace_inlay_hint_refresh(None)

@@ -10,17 +10,25 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from suspectra.cancellation import Token
+from suspectra.errors import Problem
 from suspectra.experiments.investigation import Investigation, Progress, Suspects
+from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.location import Location
 from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.recording.launch import resolve
+from suspectra.suspicion import Suspicion
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
+
+if TYPE_CHECKING:
+    from suspectra.causes.inquiry import Inquiry
+    from suspectra.dependences.trace import DependenceTrace
 
 MAX_WAITING = 16  # events for the loop; then the program waits
 
@@ -128,11 +136,97 @@ def investigation_of(
         notify,
         at=at,
         values_logged=not settings.experiments_hide_values,
-        safety=Safety(
-            settings.experiments_exclude_markers, settings.experiments_all_modules, settings.experiments_copy
-        ),
+        safety=_safety(settings),
         forks=settings.experiments_forks,
     )
+
+
+def traced(
+    trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings
+) -> tuple[DependenceTrace, list[Problem]]:
+    """Run a failing test of a workspace folder once more, with nothing altered, and trace it; for a worker thread.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs pytest, as the user would type it.
+    test : FailingTest
+    settings : Settings
+        Of the folder.
+
+    Returns
+    -------
+    trace : DependenceTrace
+    problems : list of Problem
+        What is different from a run by pytest itself.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command.
+    EvidenceError
+        When the test can't be traced.
+    """
+    trust.require()
+    from suspectra.experiments.dependences import KIND, trace_dependences
+
+    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    original, safety = _real(root), _safety(settings)
+    with (
+        safety.folder(original) as folder,
+        Machine(found.arguments, folder, test.file, [test.name], (KIND,), safety.excluded, original) as machine,
+    ):
+        return trace_dependences(machine, test.name), list(machine.notices)
+
+
+def inquiry_of(
+    trust: Trust,
+    root: Path,
+    command: Sequence[str],
+    test: FailingTest,
+    settings: Settings,
+    suspicion: Suspicion,
+) -> Inquiry:
+    """The search for the causes of a failure in a workspace folder; for a worker thread.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs pytest, as the user would type it.
+    test : FailingTest
+    settings : Settings
+        Of the folder.
+    suspicion : Suspicion
+        What is suspicious before the search.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command.
+    """
+    trust.require()
+    from suspectra.causes.inquiry import Inquiry
+
+    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    return Inquiry(_real(root), found.arguments, test, suspicion, settings.causes_seconds, safety=_safety(settings))
+
+
+def _real(root: Path) -> Path:
+    return Path(os.path.realpath(root))
+
+
+def _safety(settings: Settings) -> Safety:
+    return Safety(settings.experiments_exclude_markers, settings.experiments_all_modules, settings.experiments_copy)
 
 
 def environment() -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import Status
+from suspectra_server.session.cause_search import CauseSearch
 from suspectra_server.session.client import Client
 from suspectra_server.session.consent import Consent
 from suspectra_server.session.experiment_run import ExperimentRun
@@ -36,6 +37,8 @@ class Session(Client, Protocol):
         What was learned from the reader's moves.
     test_run : TestRun
     experiment_run : ExperimentRun
+    cause_search : CauseSearch, optional
+        The last search for the cause of a failure.
     trust : Trust
         Whether code of the workspace may be executed.
     consent : Consent
@@ -48,6 +51,7 @@ class Session(Client, Protocol):
     learned: Learned
     test_run: TestRun
     experiment_run: ExperimentRun
+    cause_search: CauseSearch | None
     trust: Trust
     consent: Consent
 

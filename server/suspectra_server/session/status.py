@@ -52,11 +52,12 @@ def _progress(run: TestRun) -> Progress:
 
 
 def _investigation(experiments: ExperimentRun) -> Investigation:
-    made = experiments.progress
+    shown = experiments.shown
     return {
-        "runs": made.runs if made else 0,
-        "test": plain(made.test) if made else "",
-        "share": made.share if made else 0.0,
+        "runs": shown.runs if shown else 0,
+        "test": plain(shown.test) if shown else "",
+        "share": shown.share if shown else 0.0,
+        "found": plain(shown.found) if shown else "",
     }
 
 

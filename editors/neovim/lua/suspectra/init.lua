@@ -270,6 +270,89 @@ function M.try()
   command('testSuspect', { current.uri, current.position.line })
 end
 
+local function step_text(step)
+  local value = step.value ~= '' and '  = ' .. step.value or ''
+  return vim.trim(step.why .. ' ' .. step.source) .. value
+end
+
+local function add_steps(items, steps, depth)
+  for _, step in ipairs(steps) do
+    table.insert(items, {
+      filename = vim.uri_to_fname(step.uri),
+      lnum = step.line,
+      col = step.range.start.character + 1,
+      text = string.rep('  ', depth) .. step_text(step),
+    })
+    add_steps(items, step.steps, depth + 1)
+  end
+end
+
+--- Show steps in the quickfix list: |:cnext| goes through them, |:copen| keeps them in sight.
+local function list_steps(title, steps)
+  local items = {}
+  add_steps(items, steps, 0)
+  vim.fn.setqflist({}, ' ', { title = title, items = items })
+  vim.cmd('botright copen | wincmd p')
+end
+
+local DIMMED = vim.api.nvim_create_namespace('suspectra-dimmed')
+
+--- Show all code again.
+function M.undim()
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    vim.api.nvim_buf_clear_namespace(buffer, DIMMED, 0, -1)
+  end
+end
+
+--- Dim the lines of loaded buffers that are not in a slice, in files that are.
+local function dim(files)
+  M.undim()
+  for _, file in ipairs(files) do
+    local buffer, inside = vim.fn.bufnr(vim.uri_to_fname(file.uri)), {}
+    for _, line in ipairs(file.lines) do
+      inside[line] = true
+    end
+    if buffer > 0 and vim.api.nvim_buf_is_loaded(buffer) then
+      for line = 0, vim.api.nvim_buf_line_count(buffer) - 1 do
+        if not inside[line] then
+          local ends = { end_row = line + 1, end_col = 0, hl_group = 'SuspectraDimmed', hl_eol = true, strict = false }
+          vim.api.nvim_buf_set_extmark(buffer, DIMMED, line, 0, ends)
+        end
+      end
+    end
+  end
+end
+
+local function slice(name)
+  return function()
+    local current = cursor()
+    command(name, { current.uri, current.position.line }, function(found)
+      if found then
+        dim(found.files)
+        list_steps(found.heading, found.steps)
+        for _, sentence in ipairs(found.leftOut) do
+          notify(sentence)
+        end
+      end
+    end)
+  end
+end
+
+--- What led to the line under the cursor, or to the failure: in the quickfix list, with other code dimmed.
+M.led = slice('whatLedHere')
+
+--- What the line under the cursor influenced.
+M.influenced = slice('whatThisInfluenced')
+
+--- Search for the cause of the failure under the cursor; then the way from there to the failure is in the quickfix list.
+function M.cause()
+  command('findCause', { vim.NIL, vim.NIL, cursor() }, function(found)
+    if found and #found.roots > 0 then
+      list_steps('From the probable cause to the failure of ' .. found.test, #found.chain > 0 and found.chain or found.roots)
+    end
+  end)
+end
+
 --- Rank again now.
 function M.localize()
   command('localize', {})
@@ -351,7 +434,8 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize', 'investigate', 'try', 'group', 'merge', 'split', 'ungroup',
+  'run', 'cancel', 'localize', 'investigate', 'try', 'cause', 'led', 'influenced', 'undim',
+  'group', 'merge', 'split', 'ungroup',
 }
 
 --- Set everything up.
@@ -364,6 +448,7 @@ function M.setup(options)
   for band, link in pairs({ High = 'DiagnosticWarn', Medium = 'DiagnosticInfo', Low = 'DiagnosticHint' }) do
     vim.cmd('highlight default link Suspectra' .. band .. ' ' .. link)
   end
+  vim.cmd('highlight default link SuspectraDimmed Comment')
   vim.api.nvim_create_user_command('Suspectra', function(given)
     if vim.tbl_contains(verbs, given.args) then
       M[given.args]()

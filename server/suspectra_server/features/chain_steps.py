@@ -1,0 +1,50 @@
+"""What is known of the cause of a failure, in messages: the request for it, and the steps of its chain."""
+
+from __future__ import annotations
+
+from suspectra_server.features.arguments import Json
+from suspectra_server.features.steps import Steps
+from suspectra_server.messages import Causes, Step
+from suspectra_server.protocol import CAUSES
+from suspectra_server.session.session import Session
+from suspectra_server.text import MAX_TEXT, plain
+
+
+def register(session: Session) -> None:
+    """Answer `suspectra/causes`."""
+
+    @session.feature(CAUSES)
+    async def causes(params: Json) -> Causes | None:
+        return await causes_of(session)
+
+
+async def causes_of(session: Session) -> Causes | None:
+    """What the last search has found by now; None if there was none, or if the sources changed since."""
+    search = session.cause_search
+    if search is None or not search.is_current:
+        return None
+    report, steps = search.report, Steps(session, search.folder)
+    states = (*report.roots, *report.chain, *report.transitive, *report.around) if report else ()
+    await steps.read(state.file for state in states)
+    return {
+        "folder": search.folder.uri,
+        "test": plain(search.test.name, MAX_TEXT),
+        "searching": search.outcome is None,
+        "found": search.sentence,
+        "roots": list(steps.of_states(report.roots if report else ())),
+        "chain": list(steps.of_states(report.chain if report else ())),
+        "transitive": list(steps.of_states(report.transitive if report else ())),
+        "around": list(steps.of_states(report.around if report else ())),
+        "alterations": report.alterations if report else 0,
+        "complete": report.complete if report else False,
+        "seconds": report.seconds if report else 0.0,
+        "problems": [plain(str(problem), MAX_TEXT) for problem in (search.outcome.problems if search.outcome else ())],
+    }
+
+
+def chain_now(session: Session) -> list[Step]:
+    """The chain from the first root cause to the failure, where its states are now."""
+    search = session.cause_search
+    if search is None or search.report is None or not search.is_current:
+        return []
+    return list(Steps(session, search.folder).of_states(search.report.chain or search.report.roots))

@@ -1,0 +1,122 @@
+"""Searching for the causes of one failure: running its test again with other states."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsprotocol import types as lsp
+
+from suspectra.errors import SuspectraError
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.quantity import many
+from suspectra.suspicion import Suspicion
+from suspectra_server.session.client import Client
+from suspectra_server.session.experiment_run import Outcome, Shown
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.jobs import Job
+from suspectra_server.session.processes import inquiry_of
+from suspectra_server.session.project_tests import pytest_command
+from suspectra_server.session.tracing import versions
+from suspectra_server.session.trust import Trust
+from suspectra_server.text import MAX_TEXT, plain
+
+if TYPE_CHECKING:
+    from suspectra.causes.report import CauseReport
+
+
+class Narrowed(NamedTuple):
+    """What is known after a step of the search."""
+
+    sentence: str
+    share: float
+    report: CauseReport
+
+
+@dataclass
+class CauseSearch:
+    """The search for the causes of one failure, and what it has found by now. Belongs to the loop.
+
+    Parameters
+    ----------
+    client : Client
+    folder : Folder
+    evidence : Evidence
+        Of the recording in which the test failed.
+    test : FailingTest
+
+    Attributes
+    ----------
+    report : CauseReport, optional
+        What is known by now.
+    sentence : str
+        Where the fault lies, as far as that is known.
+    outcome : Outcome, optional
+        None as long as the search lasts.
+    """
+
+    client: Client
+    folder: Folder
+    evidence: Evidence
+    test: FailingTest
+    title: str = field(default="searching for the cause", init=False)
+    report: CauseReport | None = field(default=None, init=False)
+    sentence: str = field(default="", init=False)
+    outcome: Outcome | None = field(default=None, init=False)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is about the sources that were recorded last."""
+        evidence = self.folder.snapshot.ranking.evidence
+        return not self.folder.removed and evidence is not None and versions(evidence) == versions(self.evidence)
+
+    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+        """Search, and publish each step; in the thread of experiments."""
+        folder = self.folder
+        began = time.monotonic()
+        try:
+            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            suspicion = Suspicion(self.evidence, everywhere=True)
+            inquiry = inquiry_of(trust, folder.root, command, self.test, folder.settings, suspicion)
+            with closing(inquiry.steps()) as steps:
+                for step in steps:
+                    share = min((time.monotonic() - began) / folder.settings.causes_seconds, 1.0)
+                    job.publish(Narrowed(str(step), share, inquiry.report))
+            report = inquiry.report
+            job.publish(Narrowed("", 1.0, report))
+        except SuspectraError as error:
+            return Outcome(0, problems=(error.problem,))
+        return Outcome(report.alterations, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+
+    def take(self, news: object) -> Shown | None:
+        """Take what a step has found."""
+        if not isinstance(news, Narrowed):
+            return None
+        self.report = news.report
+        if news.sentence:
+            self.sentence = plain(news.sentence, MAX_TEXT)
+            line = plain(f"{self.folder.root.name}: {self.sentence}", MAX_TEXT)
+            self.client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, line))
+        runs = news.report.alterations
+        return Shown(self.test.name, runs, news.share, self.sentence, self.sentence)
+
+    def end(self, outcome: Outcome) -> None:
+        """Say what was found: the user gave a command."""
+        self.outcome = outcome
+        roots = self.report.roots if self.report else ()
+        runs = self.report.alterations if self.report else outcome.runs
+        after = f"{'cancelled after ' if outcome.cancelled else ''}{many(runs, 'altered run')}"
+        if roots:
+            more = f", or one of {len(roots) - 1} more" if len(roots) > 1 else ""
+            text = f"The cause is probably {roots[0]}{more} ({after})."
+        elif self.sentence and not outcome.complete:
+            text = f"{self.sentence[0].upper()}{self.sentence[1:]} ({after})."
+        else:
+            text = f"No cause was found ({after})."
+        problems = " ".join(f"{problem}." for problem in outcome.problems)
+        kind = lsp.MessageType.Warning if outcome.problems and not roots else lsp.MessageType.Info
+        self.client.answer(plain(f"{text} {problems}".strip(), MAX_TEXT), kind)
+        self.client.send_status()

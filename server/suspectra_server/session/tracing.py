@@ -1,0 +1,79 @@
+"""Running a failing test once more, with nothing altered, to learn what each of its values depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from suspectra.errors import SuspectraError
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra_server.session.experiment_run import Outcome, Shown
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.jobs import Job
+from suspectra_server.session.processes import traced
+from suspectra_server.session.project_tests import pytest_command
+from suspectra_server.session.trust import Trust
+
+if TYPE_CHECKING:
+    from suspectra.dependences.trace import DependenceTrace
+
+
+@dataclass
+class Tracing:
+    """A traced run of one failing test.
+
+    Parameters
+    ----------
+    folder : Folder
+    evidence : Evidence
+        Of the recording in which the test failed.
+    test : FailingTest
+
+    Attributes
+    ----------
+    trace : DependenceTrace, optional
+        None until there is one.
+    outcome : Outcome, optional
+        None as long as the test runs.
+    """
+
+    folder: Folder
+    evidence: Evidence
+    test: FailingTest
+    title: str = field(default="tracing a failing test", init=False)
+    trace: DependenceTrace | None = field(default=None, init=False)
+    outcome: Outcome | None = field(default=None, init=False)
+
+    def fits(self, folder: Folder, evidence: Evidence, test: str) -> bool:
+        """Whether this is the trace of a test, with the same sources."""
+        same = folder is self.folder and test == self.test.name and self.trace is not None
+        return same and versions(evidence) == versions(self.evidence)
+
+    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+        """Trace the test."""
+        folder = self.folder
+        try:
+            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            trace, problems = traced(trust, folder.root, command, self.test, folder.settings)
+            job.publish(trace)
+        except SuspectraError as error:
+            return Outcome(1, problems=(error.problem,))
+        return Outcome(1, complete=True, problems=tuple(problems))
+
+    def take(self, news: object) -> Shown | None:
+        """Keep the trace."""
+        from suspectra.dependences.trace import DependenceTrace
+
+        if isinstance(news, DependenceTrace):
+            self.trace = news
+        return None
+
+    def end(self, outcome: Outcome) -> None:
+        """Keep the problems for whoever asked."""
+        self.outcome = outcome
+
+
+def versions(evidence: Evidence) -> frozenset[tuple[str, str | None]]:
+    """Which sources a recording is about."""
+    return frozenset((file.path, file.digest) for file in evidence.files)

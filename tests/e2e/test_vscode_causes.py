@@ -1,0 +1,43 @@
+"""A real VS Code finds the cause of a failure, walks from it to the failure, and shows what led there."""
+
+from __future__ import annotations
+
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
+FILE = "src/ledger/discounts.py"
+RIGHT, WRONG = "if quantity < self.at_least", "if quantity <= self.at_least"
+TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
+
+
+def test_the_cause_is_beside_the_suspects_and_values_are_at_its_lines(unrecorded, workbench, wait, document):
+    unrecorded.edit("src/ledger/tax.py", *TAX)
+    unrecorded.edit(FILE, RIGHT, WRONG)
+    assert unrecorded.record().returncode == 1
+    bench = workbench(unrecorded.folder)
+    bench.page.set_viewport_size({"width": 1440, "height": 760})
+    bench.show("Suspectra")
+    wait(bench.suspects, "suspects in the view")
+    bench.drag(349, 560)
+
+    # the failing test offers it, and nothing runs before the user has agreed
+    bench.open("test_discounts.py")
+    bench.see(".codelens-decoration a", "Find the cause").click()
+    bench.see(".notifications-toasts", "with wrong values and with checks skipped")
+    bench.see(".notifications-toasts .monaco-button", "Run Altered Tests").click()
+    bench.see(".notifications-toasts", "The cause is probably ", 120)
+    bench.command("Notifications: Clear All Notifications")
+    bench.command("Suspectra: Next Step to the Failure")
+    wait(lambda: bench.cursor()[0] == "discounts.py", "the cause is open")
+    bench.see(".editor-instance .view-lines", "= ")
+    assert any("Probable causes" in row for row in bench.suspects())
+    bench.picture("walked")
+
+    # what led to the failure: a tree, the rest of the code dimmed, and a picture
+    bench.open("test_discounts.py")
+    bench.see(".codelens-decoration a", "What led here").click()
+    bench.see(f"{SIDEBAR} .tree-explorer-viewlet-tree-view .message", "What led to the failure of", 60)
+    bench.open("discounts.py")
+    bench.picture("slice")
+    bench.command("Suspectra: Show the Slice as a Picture")
+    bench.explanation().locator("svg.suspectra-slice").wait_for()
+    bench.picture("picture")

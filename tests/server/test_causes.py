@@ -1,0 +1,140 @@
+"""The cause of a failure and slices of its run: on request, in a trusted workspace, with places and values."""
+
+import shutil
+
+import pytest
+
+from suspectra_server.protocol import CAUSES_RESULT, SLICE_RESULT, STEP
+
+CODE = """\
+def rate(kind):
+    found = 20
+    if kind == "book":
+        found = 7
+    return found
+
+
+def total(amount, kind):
+    share = rate(kind)
+    tax = amount * share // 100
+    unused = amount + 1
+    return amount + tax
+"""
+TESTS = """\
+from code_of_shop import total
+
+
+def test_food():
+    paid = total(100, "food")
+    assert paid == 107
+
+
+def test_book():
+    assert total(100, "book") == 107
+"""
+FAILING = "test_shop.py::test_food"
+TOTAL = CODE.splitlines().index("    return amount + tax")
+UNUSED = TOTAL - 1
+SHARE = TOTAL - 3
+
+
+@pytest.fixture(scope="module")
+def recorded_project(tmp_path_factory, shared_record):
+    root = tmp_path_factory.mktemp("causes") / "shop"
+    root.mkdir()
+    (root / "code_of_shop.py").write_text(CODE)
+    (root / "test_shop.py").write_text(TESTS)
+    (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    done = shared_record(root)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def project(recorded_project, tmp_path):
+    root = tmp_path / "shop"
+    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def allow(client):
+    client.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
+
+
+def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project):
+    client.start(project)
+    uri = client.open(project / "code_of_shop.py")
+    assert client.request("suspectra/causes", {}) is None
+    assert client.command("findCause") is None  # nobody has agreed
+    allow(client)
+    found = client.command("findCause", None, FAILING)
+    assert found == client.request("suspectra/causes", {})
+    assert found["test"] == FAILING
+    assert not found["searching"]
+    assert ("found = 20", "20") in [(step["source"], step["value"]) for step in found["roots"]]
+    assert found["chain"][0] == found["roots"][0]
+    assert found["chain"][-1]["source"] == "assert paid == 107"
+    assert found.keys() == {name for field in CAUSES_RESULT for name in field.name.split(", ")}
+    assert found["roots"][0].keys() == {name for field in STEP for name in field.name.split(", ")}
+    assert any("the fault lies" in line["message"] for line in client.logged)
+    assert any((one["investigation"] or {}).get("found") for one in client.statuses)
+    assert "The cause is probably code_of_shop.py:" in client.messages[-1]["message"]
+
+    # Next walks it, and the values are at the ends of the lines
+    first = client.command("nextInChain")
+    assert first["range"]["start"]["line"] + 1 == found["roots"][0]["line"]
+    cursor = {"uri": first["uri"], "position": first["range"]["start"]}
+    second = client.command("nextInChain", cursor)
+    assert second["range"]["start"]["line"] + 1 == found["chain"][1]["line"]
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+    hints = client.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole})
+    assert hints
+    assert all(hint["label"].startswith("= ") for hint in hints)
+    assert client.command("clearCauses") is True
+    assert client.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole}) == []
+    assert client.command("nextInChain") is None
+
+
+def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
+    client.start(project)
+    uri = client.open(project / "code_of_shop.py")
+    test_uri = client.open(project / "test_shop.py")
+    led = client.command("whatLedHere", test_uri, 5)  # the line of the assert; nobody is asked, as nothing is altered
+    assert led.keys() == {name for field in SLICE_RESULT for name in field.name.split(", ")}
+    assert led["heading"] == f"What led to the failure of {FAILING}"
+    inside = {one["uri"]: one["lines"] for one in led["files"]}[uri]
+    assert {1, SHARE, SHARE + 1, TOTAL} <= set(inside)
+    assert UNUSED not in inside
+    sources = sources_of(led["steps"])
+    assert ("tax = amount * share // 100", "20") in sources
+    assert not any(source.startswith("unused") for source, _ in sources)
+    assert led["svg"].startswith("<svg")
+    assert "tax = amount" in led["svg"]
+
+    influenced = client.command("whatThisInfluenced", uri, SHARE)
+    assert influenced["heading"] == f"What code_of_shop.py:{SHARE + 1} influenced, in {FAILING}"
+    assert UNUSED not in {one["uri"]: one["lines"] for one in influenced["files"]}[uri]
+    assert "return amount + tax" in {source for source, _ in sources_of(influenced["steps"])}
+    with pytest.raises(client.Error, match="computes nothing on this line"):
+        client.command("whatLedHere", uri, 3)
+
+
+def sources_of(steps):
+    return {pair for step in steps for pair in {(step["source"], step["value"])} | sources_of(step["steps"])}
+
+
+def test_a_search_can_be_cancelled_and_is_refused_without_trust(client, connect, project):
+    client.start(project)
+    allow(client)
+    run = {"command": "suspectra.server.findCause", "arguments": []}
+    client.send({"id": 999, "method": "workspace/executeCommand", "params": run})
+    client.wait(lambda: client.statuses[-1]["investigation"] is not None)
+    assert client.command("cancelInvestigation") is True
+    assert client.response(999)["searching"] is False
+    assert client.statuses[-1]["investigation"] is None
+    assert "cancelled after" in client.messages[-1]["message"]
+
+    stranger = connect().start(project, options={"trusted": False})
+    for command, *arguments in (("findCause",), ("whatLedHere", (project / "test_shop.py").as_uri(), 5)):
+        with pytest.raises(stranger.Error, match="trust"):
+            stranger.command(command, *arguments)
