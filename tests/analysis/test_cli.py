@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from suspectra import __version__
+from suspectra.causes.techniques import TECHNIQUES as CAUSES
 from suspectra.cli import run
 from suspectra.output import table
 from suspectra.techniques import technique_infos, technique_names
@@ -272,9 +273,10 @@ def test_techniques(suspectra):
     status, out, _ = suspectra("techniques")
     assert status == 0
     listed = [line.split()[0] for line in out.split("\n") if line.startswith("  ")]
-    assert listed == list(technique_names())
+    names = [*technique_names(), *CAUSES]
+    assert listed == names
     described = strict_json(suspectra("techniques", "--format", "json")[1])
-    assert [info["name"] for info in described] == list(technique_names())
+    assert [info["name"] for info in described] == names
     assert all(info["paper"] and info["formula"] for info in described)
     assert next(info for info in described if info["name"] == "ochiai")["needs"] == ["lines"]
 

@@ -38,7 +38,7 @@ def write_table(out: TextIO) -> None:
     for family, members in groupby(infos, lambda info: info.family):
         out.write(style(family, "bold") + "\n")
         if family == CAUSES:
-            out.write(f"  {_NO_DATA_FLOW}\n")
+            out.write(f"{_NO_DATA_FLOW}\n")
         for info in members:
             left = f"  {pad(info.name, name)}  {pad(info.paper, paper)}  "
             out.write(f"{left}{fit(info.formula, max(20, columns - len(left)))}\n")
