@@ -1,13 +1,19 @@
 """Slices of tests that are really traced, and altered where nothing may change."""
 
 import sys
+import time
 
 import pytest
 
 from suspectra.dependences.graph import DependenceKind
-from suspectra.dependences.slices import backward, nodes_at
+from suspectra.dependences.slices import backward
+from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.replacing import Replacement, ValuePlace
+from suspectra.experiments.runs import Place
+from suspectra.experiments.switching import Switch
 
 PROGRAM = """\
 class Basket:
@@ -53,9 +59,9 @@ from basket import Basket, total
 
 def test_total():
     basket = Basket()
-    basket.add(50, "first")
+    basket.add(150, "first")
     basket.add(200)
-    assert total(basket, "x7") == 243
+    assert total(basket, "x7") == 343
 """
 
 
@@ -103,9 +109,30 @@ def test_calls_depend_on_what_decided_on_them(trace):
     assert DependenceKind.CONTROL in kinds
 
 
-def test_what_was_not_appended_is_told_by_a_summary_dependence(trace):
-    """The price of 50 is not in the basket since the first decision came out false."""
-    decisions = nodes_at(trace, "basket.py", line("        if price > 100:")).tolist()
-    assert [int(trace.outcome[node]) for node in decisions] == [0, 1]
+def altered(trace, node):
+    """The other outcome of a decision, or another text or number; None where a node has neither."""
+    site, instance = trace.sites[trace.graph.site[node]], int(trace.graph.instance[node])
+    if site.number < 0 or trace.is_test[node]:
+        return None
+    if site.kind == "decision":
+        return Switch(Place(site.file, site.number, "if", site.line, site.column, site.end_line, False), instance)
+    value = trace.value[node]
+    if not (value.isdecimal() or value.startswith("'")):
+        return None
+    place = ValuePlace(site.file, site.number, "assignment", "", site.line, site.column, site.end_line)
+    return Replacement(place, instance, (), Alternate("other", "other" if value[0] == "'" else int(value) + 7))
+
+
+def test_what_is_outside_of_a_slice_changes_nothing_if_it_is_altered(trace, workspace):
     members = backward(trace).members
-    assert members[decisions[1]]
+    outside = [made for node in range(len(trace.graph)) if not members[node] and (made := altered(trace, node))]
+    inside = [made for node in range(len(trace.graph)) if members[node] and (made := altered(trace, node))]
+    assert len(outside) >= 8
+    with Machine(COMMAND, workspace, "test_basket.py", [NAME], ("switch", "value")) as machine:
+        test = RepeatedTest(NAME, machine)
+        as_before = (test.trace.answer.outcome, test.trace.answer.exception, test.trace.answer.message)
+        answers = list(test.answers([*outside, *inside], time.monotonic() + 60))
+    ends = [(answer.outcome, answer.exception, answer.message) for _, answer in answers]
+    assert len(ends) == len(outside) + len(inside)
+    assert ends[: len(outside)] == [as_before] * len(outside)
+    assert any(end != as_before for end in ends[len(outside) :])

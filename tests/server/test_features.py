@@ -9,8 +9,10 @@ import pytest
 from pygls.uris import to_fs_path
 
 from suspectra.evidence.discovery import find_source
+from suspectra.evidence.failure_slices import LoggedSlice, write_slices
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.log import ExperimentLog
+from suspectra.failure_slice import FailureSlice
 from suspectra.localizer import Localizer
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos, technique_names
@@ -307,6 +309,18 @@ def test_experiments_that_are_made_meanwhile_change_the_ranking(client, shop):
     client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["range"] == last["range"])
     said = client.command("explain", path.as_uri(), line - 1)["markdown"]
     assert "pass if this comes out true" in said or "passes if this comes out true" in said
+
+
+def test_slices_in_the_log_are_ranked_by_their_technique(client, shop):
+    client.start(shop)
+    *_, last = [suspect for suspect in client.suspects(limit=100)["suspects"] if suspect["ef"]]
+    path, line = Path(to_fs_path(last["uri"])), last["range"]["start"]["line"] + 1
+    name = path.relative_to(shop).as_posix()
+    digests = {name: sha256(path.read_bytes()).hexdigest()}
+    write_slices(shop, [LoggedSlice(FailureSlice(test, {(name, line): 1}), digests) for test in last["failingTests"]])
+    client.command("selectTechnique", "slice")
+    client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["range"] == last["range"])
+    assert "depend on it; 1 dependence lies between" in client.command("explain", path.as_uri(), line - 1)["markdown"]
 
 
 def test_a_technique_that_wants_more_than_the_evidence_holds_leaves_the_ranking(client, shop):

@@ -15,6 +15,7 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.experiments import with_experiments
+from suspectra.evidence.failure_slices import with_slices
 from suspectra.evidence.observations import with_observations
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
@@ -268,12 +269,14 @@ class Ranker:
         return known[2]
 
     def _with_experiments(self, evidence: Evidence, technique: Technique) -> Evidence:
-        """The evidence with its experiments and observations: the same object while nothing has changed."""
+        """The evidence with its experiments, observations and slices: the same object while nothing has changed."""
         joined = with_experiments(evidence, self._root)
         if Need.EXPERIMENTS not in technique.info.needs:  # then it is no problem that some are out of date
             joined = replace(joined, problems=evidence.problems)
         if Need.VALUES in technique.info.needs:
             joined = with_observations(joined, self._root)
+        if Need.DEPENDENCES in technique.info.needs:
+            joined = with_slices(joined, self._root)
         if self._last_joined is not None and self._last_joined[0] is evidence:
             known = self._last_joined[1]
             if _results(known) == _results(joined):
@@ -300,7 +303,7 @@ class Ranker:
 
 def _results(evidence: Evidence) -> tuple[object, ...]:
     """What runs that Suspectra made itself add to evidence."""
-    return evidence.experiments, evidence.observations, evidence.problems
+    return evidence.experiments, evidence.observations, evidence.slices, evidence.problems
 
 
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
