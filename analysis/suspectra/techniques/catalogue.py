@@ -179,10 +179,9 @@ VALUE_PREDICATES = TechniqueInfo(
     "Value predicates",
     "predicate",
     "Liblit, Naik, Zheng, Aiken & Jordan 2005; Smytzek & Zeller 2022",
-    "the highest Ochiai score of the statement and its predicates; of a predicate that is true in f' of the F' failing"
-    " tests that execute the statement and were observed, ef * f' / F' and ep * (p' + 1/2) / (P' + 1/2) stand for ef"
-    " and ep; p' = max(true in so many of P' passing tests, P' * share of groups of f' passing tests with such a"
-    " predicate)",
+    "the highest Ochiai score of the statement and its predicates; a predicate that is true in f' of F' observed"
+    " failing tests there has ef * f' / F' and ep * (p' + 1/2) / (P' + 1/2) for ef and ep; p' = max(true in so many of"
+    " P' passing tests, P' * share of groups of f' of these with such a predicate)",
     VALUES,
     "Strong if the failing tests execute the same statements as passing ones, but with other values: shows which of two"
     " numbers is less, signs, types and lengths. Needs `suspectra investigate --technique value-predicates`.",
