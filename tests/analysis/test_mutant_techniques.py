@@ -113,7 +113,8 @@ def test_the_published_forms():
     alpha = (4 / 2) / (2 / 3)
     assert found[2] == pytest.approx(((2 / 2) + (1 / 2 - alpha * 1 / 3)) / 2)
     assert found[3] == pytest.approx(((1 / 2 - alpha * 1 / 3) + 0) / 2)
-    assert found[1] == found[4] == 0
+    ochiai = scores(ranked("ochiai", SPECTRUM, EXPERIMENTS))
+    assert {line: found[line] for line in (1, 4)} == {line: 1e-6 * ochiai[line] for line in (1, 4)}, "they come last"
     found = scores(ranked("muse", SPECTRUM, EXPERIMENTS, form="museum"))
     assert found[2] == pytest.approx((2 / 5 + (1 / 5 - 1 / 3)) / 3)
     assert found[3] == pytest.approx((1 / 5 - 1 / 3) / 3)

@@ -172,7 +172,8 @@ METALLAXIS = TechniqueInfo(
     " way, kp passing tests fail",
     EXPERIMENTS,
     "Finds statements whose mutants change the results of the same tests as the fault, also where no mutant corrects"
-    " it; needs far more runs than MUSE. Needs `suspectra investigate`.",
+    " it; needs far more runs than MUSE. Needs `suspectra investigate`; statements without such a mutant are ranked by"
+    " Ochiai, behind the others.",
 )
 VALUE_PREDICATES = TechniqueInfo(
     "value-predicates",

@@ -15,6 +15,7 @@ from suspectra.techniques.mutant_results import MutantReport, MutantResult, muta
 from suspectra.techniques.technique import Technique, headline, own_report
 
 _OCHIAI = make_formula("ochiai")
+_LAST = 1e-6  # of Ochiai's score, for statements that are not suspicious otherwise
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,9 @@ class Metallaxis(Technique):
 
     The score of a mutant is Ochiai's formula on the tests whose results it changes: kf / sqrt(F (kf + kp)), kf the
     failing tests that pass, or fail with another exception or another message, kp the passing tests that fail. A
-    statement has the highest score of its mutants. Mutants with which some test does not end are left out, and a
-    statement without mutants has the score 0.
+    statement has the highest score of its mutants. Mutants with which some test does not end are left out. A
+    statement without another score is ranked last, where it has a millionth of Ochiai's: so one that was not tried yet
+    does not fall behind those that no failing test executes.
 
     Examples
     --------
@@ -34,8 +36,8 @@ class Metallaxis(Technique):
     ...     "t1", "mutant", "program", 2, 2, 3, "boundary", EVERY, "mutated", Outcome.FAILED, 0.01, changed=True
     ... )
     >>> report = Metallaxis().localize(spectrum, Program((), experiments=(made,)))
-    >>> [(suspect.location.line, suspect.score) for suspect in report.suspects()]
-    [(2, 1.0), (1, 0.0), (3, 0.0)]
+    >>> [(suspect.location.line, round(suspect.score, 7)) for suspect in report.suspects()]
+    [(2, 1.0), (3, 1e-06), (1, 7e-07)]
     """
 
     info = INFO
@@ -46,9 +48,9 @@ class Metallaxis(Technique):
         """Rank by what mutants show; without any this is Ochiai's ranking."""
         require_failure(spectrum)
         results = mutant_results(program.experiments if program is not None else (), spectrum)
-        scores = np.zeros(len(spectrum.elements)) if results else _OCHIAI.score(spectrum.counts)
+        scores = _OCHIAI.score(spectrum.counts) * (_LAST if results else 1.0)
         for element, several in results.items():
-            scores[element] = max(_score(one, spectrum.counts.failed) for one in several)
+            scores[element] = max(scores[element], *(_score(one, spectrum.counts.failed) for one in several))
         ranked = RankedReport.from_scores(self, spectrum, scores)
         notes = () if results else (no_mutants(self.name),)
         return MutantReport(self, spectrum, ranked.level, ranked.level_score, notes, results=results)
