@@ -81,16 +81,16 @@ class Measured:
 
     def __init__(self, subject: Subject, python: Path, workspace: Path):
         self.subject, self.workspace = subject, workspace
-        self._pytest = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        self.pytest = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         shutil.copytree(subject.folder, workspace, ignore=LEFT_OUT)
-        recorded = self._suspectra("record", "--", *self._pytest, timeout=MAX_EXTRA_S)
+        recorded = self.suspectra("record", "--", *self.pytest, timeout=MAX_EXTRA_S)
         if recorded.returncode not in (0, 1):
             raise RuntimeError(f"recording ended with {recorded.returncode}: {recorded.stderr[-500:]}")
         evidence = find_source(workspace, edges=True).read()
         self.failing = {test.name for test in evidence.tests if test.verdict.failing}
         self.tests = len(evidence.tests)
 
-    def _suspectra(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+    def suspectra(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "PYTHON", "COV"))}
         path = os.pathsep.join([str(self.workspace), str(self.workspace / "src")])
         return subprocess.run(
@@ -124,7 +124,7 @@ class Measured:
         options = ["--technique", technique, "--seconds", str(seconds), "--format", "json", "--top", "1"]
         began = time.perf_counter()
         try:
-            made = self._suspectra("investigate", *options, "--", *self._pytest, timeout=seconds + MAX_EXTRA_S)
+            made = self.suspectra("investigate", *options, "--", *self.pytest, timeout=seconds + MAX_EXTRA_S)
         except subprocess.TimeoutExpired:
             return {**self.ranks(technique), "seconds": seconds + MAX_EXTRA_S, "problem": "it did not end"}
         took = time.perf_counter() - began
@@ -172,8 +172,8 @@ class Measured:
         began = time.perf_counter()
         nothing: Result = {"roots": [], "transitive": [], "around": []}
         try:
-            command = ("causes", sorted(self.failing)[0], *options, "--", *self._pytest)
-            made = self._suspectra(*command, timeout=seconds + MAX_EXTRA_S)
+            command = ("causes", sorted(self.failing)[0], *options, "--", *self.pytest)
+            made = self.suspectra(*command, timeout=seconds + MAX_EXTRA_S)
         except subprocess.TimeoutExpired:
             return {**self.by_causes(nothing), "seconds": seconds + MAX_EXTRA_S, "problem": "it did not end"}
         took = round(time.perf_counter() - began, 2)

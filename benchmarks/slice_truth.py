@@ -1,0 +1,183 @@
+"""Slices against the truth: what lies outside the backward slice of a failure is altered, and must not change it.
+
+    python benchmarks/slice_truth.py                     # 1,000 alterations of benchmarks/faulty_programs
+    python benchmarks/slice_truth.py --alterations 100 --only 'small/f*'
+
+Each failing test of each program is traced. Then single states of the run outside the slice are altered at
+random: a decision comes out the other way, or a value is another one of the same kind. An altered run may end as
+before; in another exception, before the run gets to where it failed; with the same exception and another message; or it
+passes. The last two contradict the slice. As many states inside of slices are altered in the same way, to see that
+alterations do make a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from faulty_subjects import Subject, subjects
+from state_based import Measured, environment_of
+
+from suspectra.dependences.slices import backward
+from suspectra.dependences.trace import DependenceTrace
+from suspectra.errors import EvidenceError
+from suspectra.evidence.discovery import find_source
+from suspectra.experiment import Outcome
+from suspectra.experiments.alternates import Alternate
+from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.replacing import Replacement, ValuePlace
+from suspectra.experiments.runs import Alteration, Answer, Place
+from suspectra.experiments.switching import Switch
+
+SECONDS = 60.0
+"""For the alterations of one test."""
+
+
+def alteration(trace: DependenceTrace, node: int, chance: random.Random) -> Alteration | None:
+    """Another outcome or value of a node; None where nothing can be put in its place."""
+    site, instance = trace.sites[trace.graph.site[node]], int(trace.graph.instance[node])
+    if site.number < 0 or trace.is_test[node]:
+        return None
+    if site.kind == "decision":
+        place = Place(site.file, site.number, "if", site.line, site.column, site.end_line, guard=False)
+        return Switch(place, instance)
+    if site.kind != "value":
+        return None
+    try:
+        value = ast.literal_eval(trace.value[node])
+    except (ValueError, SyntaxError):
+        return None
+    other = another(value, chance)
+    if other is None:
+        return None
+    where = ValuePlace(site.file, site.number, "assignment", "", site.line, site.column, site.end_line)
+    return Replacement(where, instance, (), Alternate("other", other))
+
+
+def another(value: object, chance: random.Random) -> object:
+    """Another value of the same type; None if there is none to think of."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + chance.choice([-100, -2, -1, 1, 2, 100])
+    if isinstance(value, float):
+        return value + chance.choice([-100.0, -0.5, 0.5, 100.0])
+    if isinstance(value, str):
+        return chance.choice(["", "x", value + "x", value[::-1] + "y"])
+    return None
+
+
+class Judged:
+    """Altered runs of one failing test."""
+
+    def __init__(self, command: Sequence[str], workspace: Path, test: FailingTest):
+        with Machine(command, workspace, test.file, [test.name], (KIND,)) as machine:
+            self.trace = trace_dependences(machine, test.name)
+        self._command, self._workspace, self._test = command, workspace, test
+        self.members = backward(self.trace).members
+
+    def alterable(self, *, inside: bool) -> list[int]:
+        """The nodes that can be altered, inside or outside of the slice."""
+        chance = random.Random(0)
+        nodes = np.flatnonzero(self.members == inside).tolist()
+        return [node for node in nodes if alteration(self.trace, node, chance) is not None]
+
+    def judge(self, nodes: Sequence[int], chance: random.Random) -> Iterator[tuple[int, Alteration, str]]:
+        """How the run ends when each of some nodes is altered."""
+        altered = [(node, made) for node in nodes if (made := alteration(self.trace, node, chance)) is not None]
+        with Machine(
+            self._command, self._workspace, self._test.file, [self._test.name], ("switch", "value")
+        ) as machine:
+            repeated = RepeatedTest(self._test.name, machine)
+            plain = repeated.trace.answer
+            by_alteration = {id(made): node for node, made in altered}
+            for made, answer in repeated.answers([made for _, made in altered], time.monotonic() + SECONDS):
+                yield by_alteration[id(made)], made, ending(answer, plain)
+
+
+def ending(answer: Answer, plain: Answer) -> str:
+    """How an altered run ended, beside the unaltered one."""
+    if answer.outcome is Outcome.PASSED:
+        return "passes"
+    if answer.outcome is Outcome.NOT_REACHED:
+        return "not reached"
+    if answer.outcome is not Outcome.FAILED:
+        return "other failure"
+    if answer.exception != plain.exception:
+        return "other failure"
+    return "same" if answer.message == plain.message else "other message"
+
+
+def judged_tests(subject: Subject, python: Path, workspace: Path) -> Iterator[Judged]:
+    """The failing tests of a subject that can be traced."""
+    Measured(subject, python, workspace)
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    for test in find_source(workspace).read().tests:
+        if test.verdict.failing:
+            try:
+                yield Judged(command, workspace, FailingTest.from_result(test))
+            except EvidenceError as error:
+                print(f"{subject.name} {test.name}: {error}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--alterations", type=int, default=1_000, help="outside of slices, and as many inside")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names of subjects (repeatable)")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "state_based")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    chance = random.Random(chosen.seed)
+    python = environment_of(chosen.cache)
+    scratch = Path(tempfile.mkdtemp()).resolve()
+    try:
+        tests = [
+            (subject, judged)
+            for number, subject in enumerate(subjects(["small"], chosen.only, chosen.cache, None))
+            for judged in judged_tests(subject, python, scratch / str(number))
+        ]
+        found = {
+            where: tally(tests, chosen.alterations, chance, inside=where == "inside") for where in ("outside", "inside")
+        }
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    nodes = sum(len(judged.trace.graph) for _, judged in tests)
+    members = sum(int(judged.members.sum()) for _, judged in tests)
+    print(f"{len(tests)} failing tests, {nodes} nodes, {members / max(nodes, 1):.0%} in slices")
+    print(json.dumps({"benchmark": "slice_truth", "tests": len(tests), "nodes": nodes, "members": members, **found}))
+
+
+def tally(
+    tests: Sequence[tuple[Subject, Judged]], wanted: int, chance: random.Random, *, inside: bool
+) -> dict[str, int]:
+    """Alter states chosen from all tests, and count the ways in which the runs end."""
+    states = [(number, node) for number, (_, judged) in enumerate(tests) for node in judged.alterable(inside=inside)]
+    picked = [chance.choice(states) for _ in range(wanted)] if states else []
+    endings: Counter[str] = Counter()
+    for number, (subject, judged) in enumerate(tests):
+        nodes = [node for one, node in picked if one == number]
+        if not nodes:
+            continue
+        for node, made, end in judged.judge(nodes, chance):
+            endings[end] += 1
+            if not inside and end in ("passes", "other message"):
+                site = judged.trace.sites[judged.trace.graph.site[node]]
+                print(f"{subject.name} {judged.trace.test}: {end}: {site} {made.to_json()} node {node}", flush=True)
+    print(f"{'inside' if inside else 'outside'}: {dict(endings)}", flush=True)
+    return dict(endings)
+
+
+if __name__ == "__main__":
+    main()
