@@ -4,8 +4,8 @@
 
 A failing test of examples/ledger, and two of sqlparse with a condition negated, which pip gets as a source
 distribution. Each test runs several times in one process of a machine: in code whose decisions count steps (plain), in
-code whose decisions and values can be altered, and traced; the median of each counts, from the second run on, since
-first runs fill caches. A generated loop shows what two million nodes take.
+code whose decisions and values can be altered, and traced. What counts is processor time, without a first run and the
+machine's start; the median of three. A generated loop shows what two million nodes take.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from experiments import PYTEST, ledger, sqlparse
+from experiments import PYTEST, ledger, processor_s, sqlparse
 
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.exchange import Job
 
-STEPS, SECONDS = 10_000_000, 120.0
+STEPS, SECONDS, REPEATS = 10_000_000, 120.0, 3
 LONG = """\
 def count(rounds):
     number = 0
@@ -63,10 +63,16 @@ PROJECTS: dict[str, Callable[[Path], tuple[str, str]]] = {
 
 
 def seconds_of(folder: Path, file: str, test: str, job: Job, kinds: tuple[str, ...], rounds: int) -> float:
-    """The median time of a test in one process, without its first run."""
-    with Machine(PYTEST, folder, file, [test], kinds) as machine:
-        answers = machine.ask(test, [job] * (rounds + 1), steps=STEPS, seconds=SECONDS)
-    return statistics.median(answer["seconds"] for answer in answers[1:] or answers)
+    """The processor time of a test in a process that has run it before."""
+
+    def run(times: int) -> float:
+        def asked() -> None:
+            with Machine(PYTEST, folder, file, [test], kinds) as machine:
+                machine.ask(test, [job] * times, steps=STEPS, seconds=SECONDS)
+
+        return processor_s(asked)
+
+    return statistics.median((run(rounds + 1) - run(1)) / rounds for _ in range(REPEATS))
 
 
 def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float]:
@@ -111,7 +117,7 @@ def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--project", choices=list(PROJECTS), action="append", help="By default all (repeatable).")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=40)
     chosen = parser.parse_args()
     figures: dict[str, dict[str, float]] = {}
     for name in chosen.project or PROJECTS:
