@@ -356,8 +356,13 @@ export const workbench = {
     onDidChangeTextEditorSelection: selected.event,
     createTextEditorDecorationType: none,
     registerFileDecorationProvider: none,
-    createTreeView: (_id: string, { treeDataProvider }: { treeDataProvider: unknown }) =>
-      (workbench.tree = new Tree(treeDataProvider)),
+    createTreeView: (id: string, { treeDataProvider }: { treeDataProvider: unknown }) => {
+      const tree = new Tree(treeDataProvider);
+      if (id === 'suspectra.suspects') {
+        workbench.tree = tree;
+      }
+      return tree;
+    },
     createInputBox: () => new Input(),
     createQuickPick: () => new Input(),
     createStatusBarItem: () => ({ show: none, hide: none, dispose: none }),
