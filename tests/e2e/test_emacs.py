@@ -4,40 +4,55 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 LIBRARY = Path(__file__).parents[2] / "editors" / "emacs"
 TAX = "src/ledger/tax.py"
 
 
-def test_a_bug_is_found_and_fixed(unrecorded, recorded, snippet, tmp_path):
-    """The whole story: run the tests, see, step, ask, fix, run again."""
-    subprocess.run(["git", "init", "--quiet"], cwd=unrecorded.folder, check=True)  # how Emacs knows a project's root
-    suspects = recorded.rank()["suspects"]
-    marked = sorted(s["line"] for s in suspects if s["file"] == TAX)
+@pytest.fixture
+def run_script(snippet, tmp_path):
+    """Runs a script of this folder in Emacs with the documented set-up, and returns what it saw and what it printed."""
     library = snippet("emacs.md", "(require 'suspectra)").replace("/path/to/suspectra/editors/emacs", str(LIBRARY))
     setup = tmp_path / "setup.el"
     setup.write_text(snippet("emacs.md", "eglot-server-programs") + "(require 'eglot)\n" + library)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "E2E_FILE": str(unrecorded.folder / TAX),
-        "E2E_SETUP": str(setup),
-        "E2E_MARKED": str(len(marked)),
-        "E2E_FAULT": "ends = [*starts[1:], last]",
-        "E2E_FIXED": "ends = [*starts[1:], last + date.resolution]",
-        "E2E_RESULT": str(tmp_path / "seen.json"),
-    }
-    script = Path(__file__).with_name("eglot.el")
-    done = subprocess.run(
-        ["emacs", "--batch", "-l", script], env=environment, cwd=unrecorded.folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
 
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    def run(project: Path, script: str, **environment: str) -> tuple[dict, str]:
+        subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)  # how Emacs knows a project's root
+        seen = tmp_path / "seen.json"
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(tmp_path),
+            "E2E_FILE": str(project / TAX),
+            "E2E_SETUP": str(setup),
+            "E2E_RESULT": str(seen),
+            **environment,
+        }
+        command = ["emacs", "--batch", "-l", Path(__file__).with_name(script)]
+        done = subprocess.run(command, env=environment, cwd=project, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(seen.read_text()), done.stderr
+
+    return run
+
+
+def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
+    """The whole story: run the tests, see, step, ask, fix, run again."""
+    suspects = recorded.rank()["suspects"]
+    marked = sorted(s["line"] for s in suspects if s["file"] == TAX)
+    seen, printed = run_script(
+        unrecorded.folder,
+        "eglot.el",
+        E2E_MARKED=str(len(marked)),
+        E2E_FAULT="ends = [*starts[1:], last]",
+        E2E_FIXED="ends = [*starts[1:], last + date.resolution]",
+    )
     assert seen["lines"] == marked
     assert "Suspect 1 of 369" in seen["project"]
     assert "All evidence" in seen["explained"]
@@ -59,9 +74,23 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, snippet, tmp_path):
     assert f"/{file}:{line}: " in seen["cause"]
     assert seen["led"].startswith("What led to src/ledger/tax.py:")
     assert seen["dimmed"] > 0
-    assert "No tests are running" in done.stderr  # nothing was left to stop
+    assert "No tests are running" in printed  # nothing was left to stop
     line, tested = seen["tested"]
     assert f"tax.py:{line}: " in tested or f"on line {line} of" in tested
+
+
+def test_failure_groups_are_chosen_merged_and_split(unrecorded, run_script):
+    for file, right, wrong in (
+        ("src/ledger/statements.py", "    if first_month == 10:\n", "    if first_month == 7:\n"),
+        ("src/ledger/discounts.py", "if quantity < self.at_least", "if quantity <= self.at_least"),
+    ):
+        unrecorded.edit(file, right, wrong)
+    assert unrecorded.record().returncode == 1
+    seen, _ = run_script(unrecorded.folder, "groups.el")
+    assert [re.search(r"(\d+) tests?:", heading)[1] for heading in seen["groups"]] == ["3", "3", "1"]
+    assert seen["others"] == seen["groups"][:2]  # all but the current one
+    assert len(seen["tests"]) == 4
+    assert seen["alone"] == seen["tests"][1]
 
 
 def test_the_library_compiles_without_a_warning(tmp_path):
