@@ -13,7 +13,7 @@ import numpy as np
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
-from suspectra.experiments.recorded_paths import Paths, RecordedPath
+from suspectra.experiments.recorded_paths import MAX_EVENTS, Paths, RecordedPath
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.location import Location
@@ -22,6 +22,16 @@ from suspectra.paths.path import NO_BRANCH, Path
 
 MAX_PASSING = 20
 """Passing tests that are compared with a failing one."""
+
+
+_ENDED = {
+    Outcome.PASSED: "passes when it runs alone",
+    Outcome.SKIPPED: "is skipped when it runs alone",
+    Outcome.STEPS: f"makes more than {MAX_EVENTS:,} decisions",
+    Outcome.TIMEOUT: f"takes more than {TRACE_S:.0f} s",
+    Outcome.CRASHED: "ends its process when it runs alone",
+    Outcome.NOT_REACHED: "was not run",
+}
 
 
 class Order(str, Enum):
@@ -222,8 +232,8 @@ class NearestPath:
     def _failing_path(self) -> Path:
         first, again = self._record(self._failing), self._record(self._failing)
         name = self._failing
-        if first.answer.outcome is Outcome.PASSED:
-            cause, cure = f"{name} passes when it runs alone", "record the tests again, or choose another test"
+        if first.answer.outcome is not Outcome.FAILED:
+            cause, cure = f"{name} {_ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
         elif not len(first.path):
             cause = f"{name} makes no decision in the program, and calls none of its functions"
             cure = "choose a test that executes code of the workspace"

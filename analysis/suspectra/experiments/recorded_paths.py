@@ -21,13 +21,15 @@ from suspectra.program.points import Span
 from suspectra_recorder.experiments.call_marks import Body
 from suspectra_recorder.experiments.decisions import Site
 from suspectra_recorder.experiments.exchange import Job, RunAnswer, ThreadColumns
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 PATH: Job = {"kind": "path"}
 """The job that changes nothing, and notes the path."""
 
 _Sites = tuple[str, int, Sequence[Site]]
 _Bodies = tuple[str, int, Sequence[Body]]
+
+MAX_EVENTS = 10_000_000
+"""Decisions that a run may make while its path is recorded."""
 
 CALL = "call"
 """The kind of an event that is the beginning of a call."""
@@ -111,7 +113,7 @@ class Paths:
         RecordedPath
             However the test ends.
         """
-        (answer,) = runs.ask(test, [PATH], steps=MAX_DECISIONS, seconds=seconds)
+        (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds)
         return self.from_answer(answer)
 
     def from_answer(self, answer: RunAnswer) -> RecordedPath:
@@ -229,10 +231,9 @@ class _Program:
 
     def path(self, columns: ThreadColumns) -> Path:
         """The path of one thread."""
-        events, call_of, functions, callers, lines = map(
-            _column,
-            (columns["events"], columns["call_of"], columns["functions"], columns["callers"], columns["lines"]),
-        )
+        events, tops, tops_at = (_column(columns["events"]), _column(columns["tops"]), _column(columns["tops_at"]))
+        functions, callers, lines = map(_column, (columns["functions"], columns["callers"], columns["lines"]))
+        call_of = np.repeat(np.append(-1, tops), np.diff(np.concatenate([[0], tops_at, [len(events)]])))
         is_entry = events < 0
         number = np.where(is_entry, 0, events // 2)
         call = np.where(is_entry, -events, call_of + 1)  # calls are numbered from 1, and 0 is outside of all

@@ -91,6 +91,10 @@ class Path:
         """
         return _execution_index(self.statement, self.depends_on)
 
+    @cached_property
+    def _by_index(self) -> Ints:
+        return np.argsort(self.execution_index)
+
     def aligned(self, other: Path) -> Ints:
         """Find the corresponding events of another run.
 
@@ -104,12 +108,16 @@ class Path:
         ndarray of int64, shape (events,)
             The position of each event's counterpart; -1 where there is none.
         """
-        order = np.argsort(other.execution_index)
-        found = np.searchsorted(other.execution_index[order], self.execution_index)
-        if not len(order):
+        if not len(other):
             return np.full(len(self), -1, np.int64)
-        counterpart = order[np.minimum(found, len(order) - 1)]
-        return np.where(other.execution_index[counterpart] == self.execution_index, counterpart, -1)
+        theirs, ours = other._by_index, self._by_index
+        # both in order, so that long runs are searched in one go through memory
+        found = np.searchsorted(other.execution_index[theirs], self.execution_index[ours])
+        counterpart = theirs[np.minimum(found, len(theirs) - 1)]
+        same = other.execution_index[counterpart] == self.execution_index[ours]
+        aligned = np.full(len(self), -1, np.int64)
+        aligned[ours[same]] = counterpart[same]
+        return aligned
 
     def same_flow(self, other: Path) -> bool:
         """Say whether another run executes the same statements in the same order.

@@ -118,7 +118,8 @@ class Children:
 
     def _relay(self, read: int, seconds: float, jobs: int) -> tuple[int, bool]:
         """Pass on what a child answers; how many answers there were, and whether it ended by itself."""
-        answered, rest, began = 0, b"", time.monotonic()
+        answered, began = 0, time.monotonic()
+        rest: list[bytes] = []  # the parts of a line that has no end yet
         waiting = [read, self._channel.fileno()]
         while answered < jobs:
             left = began + seconds - time.monotonic()
@@ -134,9 +135,11 @@ class Children:
             part = os.read(read, _CHUNK)
             if not part:
                 return answered, True
-            *lines, rest = (rest + part).split(b"\n")
+            *lines, last = part.split(b"\n")
             for line in lines:
-                self._channel.sendall(line + b"\n")
+                self._channel.sendall(b"".join([*rest, line, b"\n"]))
+                rest = []
                 answered += 1
                 began = time.monotonic()
+            rest.append(last)
         return answered, True

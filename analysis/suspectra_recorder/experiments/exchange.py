@@ -153,15 +153,19 @@ class ThreadColumns(TypedDict):
 
     Examples
     --------
-    >>> nothing: ThreadColumns = {"events": "", "call_of": "", "functions": "", "callers": "", "lines": ""}
-    >>> sorted(nothing)
-    ['call_of', 'callers', 'events', 'functions', 'lines']
+    >>> nothing: ThreadColumns = {
+    ...     "events": "", "tops": "", "tops_at": "", "functions": "", "callers": "", "lines": "",
+    ... }
+    >>> len(nothing)
+    6
     """
 
     events: str
     """For a decision twice its number, and 1 more where it came out true; for the beginning of call n ``-1 - n``."""
-    call_of: str
-    """The call in which each event happened, -1 outside of all."""
+    tops: str
+    """Each time that calls began, ended, waited or went on: the call that is executed from then on, -1 for none."""
+    tops_at: str
+    """How many events there were before."""
     functions: str
     """The number of each call's function."""
     callers: str

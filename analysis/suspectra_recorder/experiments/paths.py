@@ -19,8 +19,8 @@ from suspectra_recorder.instrumentation.own_syntax import ast
 
 __builtins__ = own.builtins
 
-MAX_EVENTS = 20_000_000
-"""Decisions and calls of a thread that are noted; of more the first ones."""
+MAX_CALLS, MAX_MOVES = 5_000_000, 20_000_000
+"""Calls of a thread that are noted, and how often they begin, wait, go on and end; of more the first ones."""
 
 _frame = sys._getframe
 
@@ -30,28 +30,29 @@ class _Thread:
 
     Attributes
     ----------
-    events, call_of, functions, callers, lines : array of int
+    events, tops, tops_at, functions, callers, lines : array of int
         See `ThreadColumns`.
     stack : list of int
-        The calls that are being executed.
+        The calls that are being executed, after -1.
     """
 
     def __init__(self) -> None:
-        self.events, self.call_of = array("i"), array("i")
+        self.events, self.tops, self.tops_at = array("i"), array("i"), array("i")
         self.functions, self.callers, self.lines = array("i"), array("i"), array("i")
-        self.stack: list[int] = []
+        self.stack = [-1]
 
-    def note(self, event: int) -> None:
-        """Note a decision in the call that is being executed."""
-        if len(self.events) < MAX_EVENTS:
-            self.events.append(event)
-            self.call_of.append(self.stack[-1] if self.stack else -1)
+    def moved(self) -> None:
+        """Note which call is being executed from now on."""
+        if len(self.tops) < MAX_MOVES:
+            self.tops.append(self.stack[-1])
+            self.tops_at.append(len(self.events))
 
     def as_text(self) -> ThreadColumns:
         """The columns, as JSON can have them."""
         return {
             "events": _text(self.events),
-            "call_of": _text(self.call_of),
+            "tops": _text(self.tops),
+            "tops_at": _text(self.tops_at),
             "functions": _text(self.functions),
             "callers": _text(self.callers),
             "lines": _text(self.lines),
@@ -83,9 +84,17 @@ class CallMarks(Instrument):
         bodies = insert_marks(tree, placeholder, self.sources.next)
         return partial(self.sources.add, path, bodies)
 
-    def start(self) -> None:
-        """Note calls from now on."""
+    def start(self) -> Callable[[], Callable[[int], object]]:
+        """Note calls from now on.
+
+        Returns
+        -------
+        callable
+            Gives what notes the decisions of the present thread: a function that gets twice the number of a decision,
+            and 1 more where it came out true.
+        """
         self._threads = {}
+        return lambda: self._thread_or_new().events.append
 
     def stop(self) -> list[_Thread]:
         """Note nothing more.
@@ -98,22 +107,13 @@ class CallMarks(Instrument):
         threads, self._threads = self._threads or {}, None
         return list(threads.values())
 
-    def note(self, event: int) -> None:
-        """Note a decision.
-
-        Parameters
-        ----------
-        event : int
-            Twice its number, and 1 more where it came out true.
-        """
-        if (thread := self._thread()) is not None:
-            thread.note(event)
-
     def _thread(self) -> _Thread | None:
-        threads = self._threads
+        return None if self._threads is None else self._thread_or_new()
+
+    def _thread_or_new(self) -> _Thread:
+        threads, ident = self._threads, _thread.get_ident()
         if threads is None:
-            return None
-        ident = _thread.get_ident()
+            return _Thread()
         if ident not in threads:
             threads[ident] = _Thread()
         return threads[ident]
@@ -128,14 +128,16 @@ class CallMarks(Instrument):
         number : int
             Of the function.
         """
-        if (thread := self._thread()) is not None:
+        thread = self._thread()
+        if thread is not None and len(thread.functions) < MAX_CALLS:
             caller = _frame(1).f_back
             call = len(thread.functions)
             thread.functions.append(number)
-            thread.callers.append(thread.stack[-1] if thread.stack else -1)
+            thread.callers.append(thread.stack[-1])
             thread.lines.append((caller.f_lineno or -1) if caller is not None else -1)
             thread.stack.append(call)
-            thread.note(-1 - call)
+            thread.moved()
+            thread.events.append(-1 - call)
 
     def leave(self, number: int) -> None:
         """The innermost call of a function ends, with those in it that ended by an exception.
@@ -147,9 +149,10 @@ class CallMarks(Instrument):
         """
         if (thread := self._thread()) is not None:
             stack, functions = thread.stack, thread.functions
-            for depth in range(len(stack) - 1, -1, -1):
+            for depth in range(len(stack) - 1, 0, -1):
                 if functions[stack[depth]] == number:
                     del stack[depth:]
+                    thread.moved()
                     return
 
     def left(self, entered: None, value: object) -> object:
@@ -167,8 +170,10 @@ class CallMarks(Instrument):
         object
             The same value.
         """
-        if (thread := self._thread()) is not None and thread.stack:
+        thread = self._thread()
+        if thread is not None and len(thread.stack) > 1:
             thread.stack.pop()
+            thread.moved()
         return value
 
     def suspend(self, value: object) -> int:
@@ -186,7 +191,11 @@ class CallMarks(Instrument):
         """
         self._kept.setdefault(_thread.get_ident(), []).append(value)
         thread = self._thread()
-        return thread.stack.pop() if thread is not None and thread.stack else -1
+        if thread is None or len(thread.stack) == 1:
+            return -1
+        call = thread.stack.pop()
+        thread.moved()
+        return call
 
     def take(self) -> object:
         """The value that a call gives away.
@@ -215,6 +224,7 @@ class CallMarks(Instrument):
         """
         if call >= 0 and (thread := self._thread()) is not None:
             thread.stack.append(call)
+            thread.moved()
         return value
 
 
@@ -235,8 +245,7 @@ class NotingPath(RunKind):
 
     def apply(self, job: Job) -> None:
         """Note decisions and calls from now on."""
-        self._marks.start()
-        self._board.listen(self._marks.note)
+        self._board.listen_by_thread(self._marks.start())
 
     def take_back(self) -> Findings:
         """The columns of each thread, and where decisions and functions are."""

@@ -198,6 +198,29 @@ class Switchboard(Instrument):
 
         self.decide = decide
 
+    def listen_by_thread(self, listener: Callable[[], Callable[[int], object]]) -> None:
+        """Call a function of its own for each thread with each decision from now on, besides counting them.
+
+        Parameters
+        ----------
+        listener : callable
+            Gives the function for the present thread, which gets what that of :meth:`listen` gets.
+        """
+        limit, get_ident = self._limit, _thread.get_ident
+        by_thread: dict[int, Callable[[int], object]] = {}
+
+        def decide(number: int, taken: bool) -> bool:
+            ident = get_ident()
+            if ident not in by_thread:
+                by_thread[ident] = listener()
+            by_thread[ident](2 * number + taken)
+            limit.left -= 1
+            if limit.left < 0:
+                limit.stop()
+            return taken
+
+        self.decide = decide
+
     def switch(
         self, switched: Sequence[Point], watched: Sequence[Point] = (), mark: Callable[[], int] = _no_mark
     ) -> Callable[[], Switched]:
