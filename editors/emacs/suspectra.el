@@ -115,7 +115,7 @@ These are the test at point, or else those of the current failure group."
     (suspectra--insert-steps (plist-get step :steps) (+ indent 2))))
 
 (defun suspectra--show-steps (heading steps)
-  "Show STEPS below HEADING; `next-error' walks through them."
+  "Show STEPS below HEADING; the key RET goes to the step at point."
   (with-current-buffer (get-buffer-create "*suspectra-steps*")
     (let ((inhibit-read-only t))
       (erase-buffer)
@@ -176,7 +176,7 @@ These are the test at point, or else those of the current failure group."
 
 (defun suspectra-find-cause ()
   "Search for the cause of the failure of the test at point.
-Then `next-error' walks from there to the failure."
+Then `suspectra-next-in-chain' walks from there to the failure."
   (interactive)
   (suspectra--ask-then "findCause"
                        (lambda (found)
@@ -187,6 +187,16 @@ Then `next-error' walks from there to the failure."
                                 (plist-get found :roots)
                               (plist-get found :chain)))))
                        nil nil (suspectra--cursor)))
+
+(defun suspectra-next-in-chain ()
+  "Go to the next step on the way from the cause to the failure."
+  (interactive)
+  (suspectra--visit (suspectra--command "nextInChain" (suspectra--cursor))))
+
+(defun suspectra-previous-in-chain ()
+  "Go to the previous step on the way from the cause to the failure."
+  (interactive)
+  (suspectra--visit (suspectra--command "previousInChain" (suspectra--cursor))))
 
 (defun suspectra-next ()
   "Go to the next suspect in the order of the ranking."
@@ -314,6 +324,8 @@ Then `next-error' walks from there to the failure."
     (define-key map "i" #'suspectra-investigate)
     (define-key map "a" #'suspectra-test-suspect)
     (define-key map "c" #'suspectra-find-cause)
+    (define-key map "F" #'suspectra-next-in-chain)
+    (define-key map "R" #'suspectra-previous-in-chain)
     (define-key map "h" #'suspectra-what-led-here)
     (define-key map "H" #'suspectra-what-this-influenced)
     (define-key map "v" #'suspectra-undim)

@@ -70,6 +70,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     assert "The cause is probably " in seen["answer"]
     assert seen["cause"].startswith("From the probable cause to the failure of tests/")
     assert "  = " in seen["cause"]
+    assert seen["step"] in seen["cause"]
     assert seen["led"].startswith("What led to src/ledger/tax.py:")
     assert seen["dimmed"] > 0
     assert "No tests are running" in printed  # nothing was left to stop

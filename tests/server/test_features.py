@@ -250,6 +250,8 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
         "markInnocent",
         "nextSuspect",
         "testSuspect",
+        "whatLedHere",
+        "whatThisInfluenced",
         "selectTechnique",
     ]
     assert offered[0]["diagnostics"][0]["source"] == "suspectra"
