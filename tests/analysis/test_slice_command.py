@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from suspectra.cli import main
-from suspectra.evidence.failure_slices import LOG, read_slices
+from suspectra.evidence.failure_slices import SLICES
 
 PROGRAM = """\
 def fee(age, member):
@@ -69,10 +69,10 @@ def test_what_led_to_a_failure_is_shown_and_kept_for_the_ranking(folder, run):
         "   ├─ not changed by fees.py:6  if age < 6: = false",
         "   └─ from fees.py:5  price = 20 = 20",
     ]
-    ((logged,), problems) = read_slices(folder)
+    ((logged,), problems) = SLICES.read(folder)
     assert problems == ()
     assert {line for _, line in logged.found.distance} == {1, 5, 6, 8}  # of `def`: the arguments
-    assert "member" not in (folder / LOG).read_text()  # lines, no values
+    assert "member" not in (folder / SLICES.path).read_text()  # lines, no values
     code, out, _ = run("rank", "--technique", "slice", "--format", "json", "--top", "20")
     ranked = json.loads(out)
     lines = [suspect["line"] for suspect in ranked["suspects"]]
@@ -82,15 +82,17 @@ def test_what_led_to_a_failure_is_shown_and_kept_for_the_ranking(folder, run):
 
 
 def test_the_ranking_says_that_there_are_no_slices_of_these_sources(folder, run):
-    (folder / LOG).parent.mkdir(parents=True, exist_ok=True)
-    kept = (folder / LOG).read_text() if (folder / LOG).exists() else ""
-    (folder / LOG).write_text('{"test": "test_fees.py::test_child", "sources": {"fees.py": "00"}, "lines": {}}\n[]\n')
+    (folder / SLICES.path).parent.mkdir(parents=True, exist_ok=True)
+    kept = (folder / SLICES.path).read_text() if (folder / SLICES.path).exists() else ""
+    (folder / SLICES.path).write_text(
+        '{"test": "test_fees.py::test_child", "sources": {"fees.py": "00"}, "lines": {}}\n[]\n'
+    )
     code, _, err = run("rank", "--technique", "slice")
     assert code == 0
     assert "1 slice was made with other sources, and left out" in err
     assert "1 line of it can't be read" in err
     assert "no failing test was traced, so this is Ochiai's ranking" in err
-    (folder / LOG).write_text(kept)
+    (folder / SLICES.path).write_text(kept)
 
 
 def test_what_a_line_influenced_and_what_lies_between(run):

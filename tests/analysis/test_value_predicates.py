@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from suspectra.cli import run
 from suspectra.errors import UsageError
-from suspectra.evidence.observations import LOG, read_observations
+from suspectra.evidence.observations import OBSERVATIONS
 from suspectra.observation import KINDS, Observation, PredicateSite
 from suspectra.program import Program
 from suspectra.spectrum import Spectrum
@@ -83,15 +83,15 @@ def test_the_command_says_what_holds_in_failing_tests_alone(project):
 
 def test_the_log_has_counts_and_no_values(project):
     folder, _, _ = project
-    assert "hunter2" not in (folder / LOG).read_text()
-    logged, problems = read_observations(folder)
+    assert "hunter2" not in (folder / OBSERVATIONS.path).read_text()
+    logged, problems = OBSERVATIONS.read(folder)
     assert not problems
-    assert sum(one.observation.failed for one in logged) == 3
+    assert sum(one.found.failed for one in logged) == 3
     assert len(logged) == 9
     site = PredicateSite("periods.py", 5, 5, "pair", "first", "last")
-    counts = [one.observation.sites[site] for one in logged if one.observation.failed]
+    counts = [one.found.sites[site] for one in logged if one.found.failed]
     assert counts == [{">": 1}] * 3
-    assert {site.file for one in logged for site in one.observation.sites} == {"periods.py"}
+    assert {site.file for one in logged for site in one.found.sites} == {"periods.py"}
 
 
 def test_rank_and_explain_read_the_log(project, capsys):
@@ -109,11 +109,11 @@ def test_rank_and_explain_read_the_log(project, capsys):
 
 def test_other_sources_and_damaged_lines_are_left_out(project, tmp_path):
     folder, _, _ = project
-    log = tmp_path / LOG
+    log = tmp_path / OBSERVATIONS.path
     log.parent.mkdir(parents=True)
     (tmp_path / "periods.py").write_text(PERIODS)
     (tmp_path / "test_periods.py").write_text(TESTS)
-    lines = (folder / LOG).read_bytes().splitlines()
+    lines = (folder / OBSERVATIONS.path).read_bytes().splitlines()
     entry = json.loads(lines[0])
     bad = [
         b"{",
@@ -125,11 +125,11 @@ def test_other_sources_and_damaged_lines_are_left_out(project, tmp_path):
         json.dumps({**entry, "places": [["periods.py", 5, 5, [["pair", "a" * 999, "b", {"<": 1}]]]]}).encode(),
     ]
     log.write_bytes(b"\n".join([*lines, *bad]))
-    logged, (problem,) = read_observations(tmp_path)
+    logged, (problem,) = OBSERVATIONS.read(tmp_path)
     assert len(logged) == len(lines)
     assert problem.cause == f"{len(bad)} lines of it can't be read"
     (tmp_path / "periods.py").write_text(PERIODS + "\n")
-    logged, problems = read_observations(tmp_path)
+    logged, problems = OBSERVATIONS.read(tmp_path)
     assert (len(logged), problems[1].cause) == (0, f"{len(lines)} tests were observed with other sources, and left out")
 
 

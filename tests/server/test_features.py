@@ -9,7 +9,8 @@ import pytest
 from pygls.uris import to_fs_path
 
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import LoggedSlice, write_slices
+from suspectra.evidence.failure_slices import add_slices
+from suspectra.evidence.per_test_log import Logged
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.log import ExperimentLog
 from suspectra.failure_slice import FailureSlice
@@ -319,7 +320,8 @@ def test_slices_in_the_log_are_ranked_by_their_technique(client, shop):
     path, line = Path(to_fs_path(last["uri"])), last["range"]["start"]["line"] + 1
     name = path.relative_to(shop).as_posix()
     digests = {name: sha256(path.read_bytes()).hexdigest()}
-    write_slices(shop, [LoggedSlice(FailureSlice(test, {(name, line): 1}), digests) for test in last["failingTests"]])
+    made = {test: FailureSlice(test, {(name, line): 1}) for test in last["failingTests"]}
+    add_slices(shop, [Logged(test, found, digests) for test, found in made.items()])
     client.command("selectTechnique", "slice")
     client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["range"] == last["range"])
     assert "depend on it; 1 dependence lies between" in client.command("explain", path.as_uri(), line - 1)["markdown"]

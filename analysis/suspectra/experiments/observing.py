@@ -11,7 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.observations import Logged, read_observations, write_observations
+from suspectra.evidence.observations import OBSERVATIONS
+from suspectra.evidence.per_test_log import Logged
 from suspectra.experiments.investigation import Progress, Suspects
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.repeated_test import TRACE_S
@@ -85,7 +86,7 @@ class Observing:
         self.workspace = Path(os.path.realpath(self.workspace))
         began = time.monotonic()
         names = self._in_turn()
-        logged = {one.observation.test: one for one in read_observations(self.workspace)[0]}
+        logged = {one.test: one for one in OBSERVATIONS.read(self.workspace)[0]}
         with (
             self.safety.folder(self.workspace) as folder,
             closing(self._machines(folder, names)) as machines,
@@ -98,11 +99,11 @@ class Observing:
                     self.notify(Progress(name, number, len(names), number - 1, share))
                     if (one := self._observed(machines, name)) is not None:
                         logged[name] = one
-                        yield one.observation
+                        yield one.found
                 else:
                     self.complete = not self.problems
             finally:
-                write_observations(self.workspace, logged.values())
+                OBSERVATIONS.write(self.workspace, logged.values())
                 self.problems = list(dict.fromkeys([*machines.notices, *self.problems]))
 
     def _machines(self, folder: Path, names: Iterable[str]) -> RepeatedTests:
@@ -126,7 +127,7 @@ class Observing:
         spectrum = self.suspects.spectrum(group)
         return [spectrum.tests[row] for row in nearest_first(spectrum, spectrum.counts.ef > 0)[:MAX_PASSING]]
 
-    def _observed(self, machines: RepeatedTests, name: str) -> Logged | None:
+    def _observed(self, machines: RepeatedTests, name: str) -> Logged[Observation] | None:
         """Run a test; None if it does not end as it did when it was recorded."""
         try:
             answer = machines.machine(name).ask(name, [_OBSERVE], steps=MAX_DECISIONS, seconds=TRACE_S)[0]
@@ -139,9 +140,8 @@ class Observing:
             cause = f"{name} {expected} when it was recorded, and now it ended as: {ended}"
             self.problems.append(Problem("", "", cause, "record the tests again"))
             return None
-        return Logged(
-            Observation(name, failed, dict(self._sites(answer.get("observed", ())))), answer.get("sources", {})
-        )
+        observation = Observation(name, failed, dict(self._sites(answer.get("observed", ()))))
+        return Logged(name, observation, answer.get("sources", {}))
 
     def _sites(self, places: Iterable[ObservedSites]) -> Iterator[tuple[PredicateSite, Mapping[str, int]]]:
         """The sites of suspects; each place has several."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.failure_slices import LoggedSlice, write_slices
+from suspectra.evidence.failure_slices import add_slices
+from suspectra.evidence.per_test_log import Logged
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
@@ -88,7 +89,7 @@ class Traces:
             self.problems.append(error.problem)
             return
         self.made += 1
-        write_slices(self.workspace, [LoggedSlice(slice_of(trace), machine.sources)])
+        add_slices(self.workspace, [Logged(test, slice_of(trace), machine.sources)])
         yield trace
 
 

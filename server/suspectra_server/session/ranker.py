@@ -10,13 +10,13 @@ from pathlib import Path
 
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
-from suspectra.evidence import experiments, observations
+from suspectra.evidence import experiments
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.experiments import with_experiments
-from suspectra.evidence.failure_slices import with_slices
-from suspectra.evidence.observations import with_observations
+from suspectra.evidence.failure_slices import SLICES, with_slices
+from suspectra.evidence.observations import OBSERVATIONS, with_observations
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
@@ -37,7 +37,7 @@ WITH_EXPERIMENTS = "investigation"
 
 log = logging.getLogger(__name__)
 
-_LOGS = (experiments.LOG, observations.LOG)
+_LOGS = (experiments.LOG, OBSERVATIONS.path, SLICES.path)
 
 MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 

@@ -1,0 +1,163 @@
+"""Logs with one line for each test. Reading one executes nothing; a line counts only with the sources it fits."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.experiments import FOLDER
+from suspectra.evidence.logged_sources import LoggedSources, read_log
+from suspectra_recorder.complete_file import complete_file
+from suspectra_recorder.folders import make_recording_folder
+
+ThingT = TypeVar("ThingT")
+
+
+@dataclass(frozen=True, eq=False)
+class Logged(Generic[ThingT]):
+    """What is known of a test, with the digests of the sources that it loaded.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    found : object
+        What is known.
+    sources : mapping of str to str
+        Digests by path.
+
+    Examples
+    --------
+    >>> Logged("test_a", 7, {"cart.py": "0f"}).found
+    7
+    """
+
+    test: str
+    found: ThingT
+    sources: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class PerTestLog(Generic[ThingT]):
+    """How a log is read and written.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, in the folder of experiments.
+    encode : callable
+        Gives what JSON can have, besides the test and the sources.
+    decode : callable
+        The reverse, from the test's name and the entry; raises ValueError, TypeError, LookupError or AttributeError
+        for a damaged one.
+    left_out : callable
+        Says what a number of lines is that were made with other sources, such as ``2 slices were made``.
+    made_by : str
+        The command that makes it.
+
+    Examples
+    --------
+    >>> numbers = PerTestLog("numbers.jsonl", lambda n: {"n": n}, lambda test, entry: entry["n"], str, "suspectra rank")
+    >>> numbers.path, numbers.read(folder)
+    ('.suspectra/experiments/numbers.jsonl', ((), ()))
+    >>> from hashlib import sha256
+    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
+    >>> numbers.write(folder, [Logged("test_a", 7, {"cart.py": sha256(b"total = 0").hexdigest()})])
+    >>> numbers.read(folder)[0][0].found
+    7
+    """
+
+    name: str
+    encode: Callable[[ThingT], Mapping[str, object]]
+    decode: Callable[[str, Mapping[str, Any]], ThingT]
+    left_out: Callable[[int], str]
+    made_by: str
+
+    @property
+    def path(self) -> str:
+        """Where it is in a workspace."""
+        return f".suspectra/{FOLDER}/{self.name}"
+
+    def read(
+        self, workspace: Path, recorded: Mapping[str, str | None] | None = None
+    ) -> tuple[tuple[Logged[ThingT], ...], tuple[Problem, ...]]:
+        """Read what fits the sources of a workspace as they are now.
+
+        Parameters
+        ----------
+        workspace : Path
+            The folder.
+        recorded : mapping of str to str, optional
+            The digests of sources when the tests were recorded, by path: with others, lines are not comparable.
+
+        Returns
+        -------
+        found : tuple of Logged
+            One for each test.
+        problems : tuple of Problem
+            What could not be read, and what was left out.
+        """
+        boundary = Boundary(workspace)
+        data, problem = read_log(boundary, self.path)
+        causes: list[str] = []
+        sources = LoggedSources(boundary, recorded or {})
+        found: dict[str, Logged[ThingT]] = {}
+        damaged = old = 0
+        for line in data.splitlines():
+            logged = self._logged(line)
+            if logged is None:
+                damaged += 1
+            elif sources.hold(logged.sources):
+                found[logged.test] = logged
+            else:
+                old += 1
+        if damaged:
+            causes.append(f"{damaged} {'line' if damaged == 1 else 'lines'} of it can't be read")
+        if old:
+            causes.append(f"{self.left_out(old)} with other sources, and left out")
+        problems = [Problem(self.path, "", cause, f"run `{self.made_by}` again") for cause in causes]
+        return tuple(found.values()), (*([problem] if problem is not None else []), *problems)
+
+    def write(self, workspace: Path, logged: Iterable[Logged[ThingT]]) -> None:
+        """Replace the log; readers see the old or the new one.
+
+        Parameters
+        ----------
+        workspace : Path
+            The folder.
+        logged : iterable of Logged
+            All that it shall contain.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be written.
+        RecordingError
+            When its folder is a link, or can't be made.
+        """
+        root = make_recording_folder(os.path.realpath(workspace), FOLDER)
+        try:
+            with complete_file(os.path.join(root, self.name)) as stream:
+                for one in logged:
+                    entry = {"test": one.test, "sources": dict(one.sources), **self.encode(one.found)}
+                    stream.write(json.dumps(entry).encode() + b"\n")
+        except OSError as error:
+            cause = f"it can't be written: {error.strerror or error}"
+            raise EvidenceError(Problem(self.path, "", cause, "make its folder writable")) from None
+
+    def _logged(self, line: bytes) -> Logged[ThingT] | None:
+        """What a line says; None where it is damaged."""
+        try:
+            entry = json.loads(line)
+            test, sources = entry["test"], entry["sources"]
+            if type(test) is not str or type(sources) is not dict:
+                return None
+            return Logged(test, self.decode(test, entry), sources)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return None
