@@ -18,7 +18,6 @@ from suspectra.errors import Problem, UsageError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.arrays import Bools
     from suspectra.experiments.nearest_path import NearestPath, PathSearchLimits
     from suspectra.spectrum import Spectrum
 
@@ -79,8 +78,7 @@ class _Options(TypedDict):
 def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
-    from suspectra.experiments.mutants import nearest_first
-    from suspectra.experiments.nearest_path import NearestPath, Order, PathSearchLimits
+    from suspectra.experiments.nearest_path import NearestPath, Order, PathSearchLimits, nearest_tests
     from suspectra.experiments.recorded_paths import PATH, Paths
     from suspectra.experiments.repeated_tests import RepeatedTests
     from suspectra.experiments.safety import Safety
@@ -99,7 +97,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     ((name, test),) = failing.items()
     spectrum = Localizer(make_technique("ochiai")).update(evidence).spectrum
     require_unchanged(evidence, _executed_files(spectrum, name), chosen["workspace"])
-    passing = [spectrum.tests[row] for row in nearest_first(spectrum, _executed(spectrum, name))]
+    passing = nearest_tests(spectrum, name)
     safety = Safety(chosen["excluded"], copy=chosen["copy"])
     arguments = resolve(command, root, python=chosen["python"]).arguments
     with safety.folder(Path(root)) as folder:
@@ -130,14 +128,6 @@ def _search(found: NearestPath, limits: PathSearchLimits) -> bool:
     return False
 
 
-def _executed(spectrum: Spectrum, test: str) -> Bools:
-    import numpy as np
-
-    executed = np.zeros(len(spectrum.elements), bool)
-    executed[spectrum.rows[spectrum.test_index[test]]] = True
-    return executed
-
-
 def _executed_files(spectrum: Spectrum, test: str) -> set[str]:
     elements = spectrum.elements
-    return {elements.files[file] for file in elements.file[_executed(spectrum, test)]}
+    return {elements.files[file] for file in elements.file[spectrum.rows[spectrum.test_index[test]]]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -13,15 +14,20 @@ import numpy as np
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
+from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.recorded_paths import MAX_EVENTS, Paths, RecordedPath
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.location import Location
 from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import NO_BRANCH, Path
+from suspectra.spectrum import Spectrum
 
 MAX_PASSING = 20
 """Passing tests that are compared with a failing one."""
+
+MAX_ALIKE = 3
+"""Passing tests that execute the same statements, of which more come after all others: they often take one path."""
 
 
 _ENDED = {
@@ -245,6 +251,40 @@ class NearestPath:
         else:
             return first.path
         raise EvidenceError(Problem("", "", cause, cure))
+
+
+def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
+    """Put passing tests in the order in which they are compared with a failing one.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Which tests execute what.
+    test : str
+        The failing test.
+
+    Returns
+    -------
+    list of str
+        The names of all passing tests: those first that execute nearly what the failing one does, and of tests that
+        execute the same statements `MAX_ALIKE` before all others.
+
+    Examples
+    --------
+    >>> matrix = [[1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]]
+    >>> nearest_tests(Spectrum.from_matrix(matrix, failed=[True, False, False, False, False, False]), "t1")
+    ['t2', 't3', 't4', 't6', 't5']
+    """
+    executed = np.zeros(len(spectrum.elements), bool)
+    executed[spectrum.rows[spectrum.test_index[test]]] = True
+    alike: Counter[bytes] = Counter()
+    first: list[str] = []
+    rest: list[str] = []
+    for row in nearest_first(spectrum, executed):
+        statements = spectrum.rows[row].tobytes()
+        (first if alike[statements] < MAX_ALIKE else rest).append(spectrum.tests[row])
+        alike[statements] += 1
+    return first + rest
 
 
 def compare(failing: Path, passing: Path, paths: Paths, test: str) -> NearPath:
