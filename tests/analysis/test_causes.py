@@ -362,7 +362,7 @@ def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path
     report = search.report
     assert [state.line for state in report.chain] == [5, 16, 9]
     assert str(steps[0]) == "the fault lies before mid.py:9"
-    assert str(steps[1]) == "the fault lies between mid.py:6, 7 and mid.py:9"
+    assert str(steps[1]) == "the fault lies after mid.py:6, 7, and before mid.py:9"
     assert steps[0].share == pytest.approx(1 - 3 / 12)
     assert [state.line for state in report.around] == [2, 3, 4, 6, 7, 16]
     out = StringIO()

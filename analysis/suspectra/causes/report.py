@@ -111,7 +111,11 @@ class Narrowing(NamedTuple):
         before, after = _lines(self.before), _lines(self.after)
         if not before:
             return "the fault lies where inputs are used"
-        return f"the fault lies between {after} and {before}" if after else f"the fault lies before {before}"
+        if not after:
+            return f"the fault lies before {before}"
+        if len(self.after) == len(self.before) == 1:
+            return f"the fault lies between {after} and {before}"
+        return f"the fault lies after {after}, and before {before}"
 
 
 @dataclass(frozen=True)
