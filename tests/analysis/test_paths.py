@@ -229,3 +229,41 @@ def test_dependents_are_found_along_the_chains(data):
         return place >= 0 and (depends_on[place] == root or leads_to_root(depends_on[place]))
 
     assert dependents(depends_on, root).tolist() == [leads_to_root(place) for place in range(len(depends_on))]
+
+
+# Table 4: how many programs have a score of 100 %, of 90 to 99 %, and so on down to 9 %
+
+TABLE_4 = {
+    "NN/Perm": (
+        [0, 18, 10, 13, 15, 21, 4, 7, 2, 0, 19],
+        [0.00, 16.51, 9.17, 11.93, 13.76, 19.27, 3.67, 6.42, 1.83, 0.00, 17.43],
+    ),
+    "CT/relevance": (
+        [7, 39, 8, 8, 12, 13, 5, 13, 4, 14, 6],
+        [5.43, 30.23, 6.20, 6.20, 9.30, 10.08, 3.88, 10.08, 3.10, 10.85, 4.65],
+    ),
+    "CT/infected": (
+        [5, 29, 12, 15, 5, 7, 2, 4, 8, 0, 23],
+        [4.55, 26.36, 10.91, 13.64, 4.55, 6.36, 1.82, 3.64, 7.27, 0.00, 20.91],
+    ),
+    "APG": (
+        [1, 37, 9, 9, 6, 5, 8, 5, 10, 2, 15],
+        [0.93, 34.58, 8.41, 8.41, 5.61, 4.67, 7.48, 4.67, 9.35, 1.87, 14.02],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "programs"), [("NN/Perm", 109), ("CT/relevance", 129), ("CT/infected", 110), ("APG", 107)]
+)
+def test_the_shares_of_table_4_are_those_of_whole_programs(method, programs):
+    counts, shares = TABLE_4[method]
+    assert sum(counts) == programs
+    assert [round(100 * count / programs, 2) for count in counts] == shares
+
+
+def test_what_the_text_says_of_table_4():
+    good = {method: sum(counts[:3]) / sum(counts) for method, (counts, _) in TABLE_4.items()}
+    assert sum(TABLE_4["APG"][0][:3]) == 47
+    assert min(good[method] for method in ("CT/relevance", "CT/infected", "APG")) > 0.41
+    assert 0.25 < good["NN/Perm"] < 0.26
