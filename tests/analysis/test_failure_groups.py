@@ -320,6 +320,19 @@ def test_only_groups_that_changed_are_ranked_again():
     assert second.groups[1].report.suspect(0).location.line == 3
 
 
+@pytest.mark.parametrize(("row", "ranked"), [(5, []), (3, [1])])
+def test_a_title_needs_a_new_ranking_only_where_a_failing_test_changed(row, ranked):
+    technique = make_technique("ochiai")
+    first = rank_groups(technique.localize(APART), technique)
+    titles = [group.title for group in first.groups]
+    rows = list(APART.rows)
+    rows[row] = np.array([0, 2, 4], np.int32)
+    report = technique.localize(APART.with_rows(APART.tests, APART.failed, tuple(rows)))
+    second = rank_groups(report, technique, previous=first)
+    assert [group.title for group in second.groups] == titles
+    assert [number for number, group in enumerate(second.groups) if "report" in vars(group)] == ranked
+
+
 def test_a_title_names_the_exception_and_where_half_of_the_tests_raised_it():
     raised = np.full(len(APART.tests), -1, np.int32)
     raised[:3] = 4, 5, 6

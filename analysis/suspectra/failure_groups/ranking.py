@@ -110,6 +110,18 @@ class RankedGroup:
         """What its tests have in common, in one or two sentences."""
         return _reason(self.group, self.report)
 
+    @property
+    def _report_of_title(self) -> RankedReport:
+        """The ranking; if it was not made yet, the one before a change that its failing tests have no part in."""
+        before, now = self._before, self._whole.spectrum
+        if "report" in vars(self) or before is None or before.spectrum.elements is not now.elements:
+            return self.report
+        then = before.spectrum
+        same = then.failing_names == frozenset(self.group.tests) and all(
+            then.rows[then.test_index[test]] is now.rows[now.test_index[test]] for test in self.group.tests
+        )
+        return before if same else self.report
+
     def _ranked(self, before: RankedReport | None) -> RankedReport:
         view = some_failing(self._whole.spectrum, self.group.tests, before.spectrum if before else None)
         if before is not None and view is before.spectrum and before.technique == self._technique:
@@ -133,7 +145,8 @@ class RankedGroup:
         """The commonest exception and the first suspect."""
         names = Counter(name for test in self.group.tests if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
-        element = int(np.argmax(self.report.level == 0)) if len(self.report) else -1
+        report = self._report_of_title
+        element = int(np.argmax(report.level == 0)) if len(report) else -1
         return _at(name, self._whole.spectrum, element)
 
 

@@ -172,7 +172,7 @@ class Grouping:
         top, _ = self._listed()
 
         def work() -> tuple[Ranking, Reading]:
-            ranking = _ranking(ranked.ranking, one, _overviews(groups), top)
+            ranking = _ranking(ranked.ranking, one, groups, top)
             return ranking, self._disk.read(texts_of(ranking, ()))
 
         return await self._jobs.run(work)
@@ -251,7 +251,7 @@ def _group(wanted: _Wanted, disk: Disk, job: Job[_Grouped]) -> _Grouped:
         return _Grouped(replace(ranked, ranking=replace(ranking, fixed=fixed)) if fixed else ranked, groups)
     one = _current(groups, wanted.current)
     try:
-        own = replace(_ranking(ranking, one, _overviews(groups), wanted.top), fixed=fixed)
+        own = replace(_ranking(ranking, one, groups, wanted.top), fixed=fixed)
     except NothingToRank as error:
         log.warning("a failure group is not ranked: %s", error)
         return _Grouped(ranked, groups)
@@ -274,6 +274,7 @@ def _overview(one: RankedGroup) -> Group:
     return Group(one.group.number, title, heading, one.sure, one.group.tests, one.group.uncovered)
 
 
-def _ranking(whole: Ranking, one: RankedGroup, groups: tuple[Group, ...], top: int) -> Ranking:
+def _ranking(whole: Ranking, one: RankedGroup, groups: GroupedRanking, top: int) -> Ranking:
     """The ranking of a group, in the thread for long work."""
-    return whole.for_group(_overview(one), groups, one.report, plain(one.reason, MAX_TEXT), top)
+    report = one.report  # before its title, which is then about it
+    return whole.for_group(_overview(one), _overviews(groups), report, plain(one.reason, MAX_TEXT), top)
