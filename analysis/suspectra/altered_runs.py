@@ -100,6 +100,36 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     return {name: failing[name] for name in names}
 
 
+def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
+    """Find the failing test that a command is about.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The recording.
+    wanted : str
+        Its name, or a glob that fits no other failing test.
+
+    Returns
+    -------
+    FailingTest
+        With its module.
+
+    Raises
+    ------
+    EvidenceError
+        When no recorded test fails.
+    UsageError
+        When the name fits no failing test, or several.
+    """
+    failing = failing_tests(evidence, [wanted])
+    if len(failing) > 1:
+        cause = f"it fits {len(failing)} failing tests"
+        raise UsageError(Problem(wanted, "", cause, f"name one of them, such as {next(iter(failing))}"))
+    (test,) = failing.values()
+    return test
+
+
 def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for text in wanted:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
+from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
-from suspectra.errors import Problem, UsageError
 from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS
 
 if TYPE_CHECKING:
@@ -77,13 +76,9 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
 
     evidence = find_source(chosen["workspace"], edges=True).read()
     root = os.path.realpath(chosen["workspace"])
-    failing = failing_tests(evidence, [chosen["test"]])
-    if len(failing) > 1:
-        cause = f"it fits {len(failing)} failing tests"
-        raise UsageError(Problem(chosen["test"], "", cause, f"name one of them, such as {next(iter(failing))}"))
+    test = one_failing_test(evidence, chosen["test"])
     suspicion = Suspicion(evidence, everywhere=True)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    (test,) = failing.values()
     inquiry = Inquiry(
         Path(root),
         resolve(command, root, python=chosen["python"]).arguments,

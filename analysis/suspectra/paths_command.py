@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
+from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
-from suspectra.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,11 +89,8 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     began = time.monotonic()
     evidence = find_source(chosen["workspace"]).read()
     root = os.path.realpath(chosen["workspace"])
-    failing = failing_tests(evidence, [chosen["test"]])
-    if len(failing) > 1:
-        cause = f"it fits {len(failing)} failing tests"
-        raise UsageError(Problem(chosen["test"], "", cause, f"name one of them, such as {next(iter(failing))}"))
-    ((name, test),) = failing.items()
+    test = one_failing_test(evidence, chosen["test"])
+    name = test.name
     spectrum = Localizer(make_technique("ochiai")).update(evidence).spectrum
     require_unchanged(evidence, _executed_files(spectrum, name), chosen["workspace"])
     passing = nearest_tests(spectrum, name)
