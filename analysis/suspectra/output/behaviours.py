@@ -23,6 +23,17 @@ def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
     ------
     dict of str to object
         Score, counts and statements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Spectrum, make_technique
+    >>> from suspectra.report import Subgraph
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> graphs = [Subgraph(np.array([0, 1]), np.array([0, 1]), ef=1, ep=0)]
+    >>> report = SubgraphReport.from_subgraphs(make_technique("sbbfl"), spectrum, graphs, np.array([1.0]))
+    >>> [(one["score"], one["ef"], one["ep"], len(one["statements"])) for one in behaviours(report)]
+    [(1.0, 1, 0, 2)]
     """
     if not isinstance(report, SubgraphReport):
         return
@@ -87,6 +98,17 @@ def sentences(report: RankedReport) -> list[str]:
     -------
     list of str
         Empty for a report without subgraphs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Spectrum, make_technique
+    >>> from suspectra.report import Subgraph
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> graphs = [Subgraph(np.array([0, 1]), np.array([0, 1]), ef=1, ep=0)]
+    >>> report = SubgraphReport.from_subgraphs(make_technique("sbbfl"), spectrum, graphs, np.array([1.0]))
+    >>> sentences(report)
+    ['1. 1.0000  program:1-2  (1 of 1 failed and 0 of 1 passed tests)']
     """
     if not isinstance(report, SubgraphReport):
         return []

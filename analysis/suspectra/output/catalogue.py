@@ -30,6 +30,14 @@ def write_table(out: TextIO) -> None:
     ----------
     out : TextIO
         The output.
+
+    Examples
+    --------
+    >>> import io
+    >>> out = io.StringIO()
+    >>> write_table(out)
+    >>> out.getvalue().split()[:2]
+    ['formula', 'naish1']
     """
     style, columns = Style(out), terminal_width(out)
     infos = _infos()
@@ -53,6 +61,14 @@ def write_json(out: TextIO) -> None:
     ----------
     out : TextIO
         The output.
+
+    Examples
+    --------
+    >>> import io
+    >>> out = io.StringIO()
+    >>> write_json(out)
+    >>> [info["needs"] for info in json.loads(out.getvalue()) if info["name"] == "ochiai"]
+    [['lines']]
     """
     json.dump(
         [{**asdict(info), "needs": sorted(info.needs), "uses": sorted(info.uses)} for info in _infos()],

@@ -26,6 +26,14 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
         What is known now.
     out : TextIO
         Written to at once.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra.causes.report import Member
+    >>> before = State("cart.py", 40, 40, 1, "3")
+    >>> write_narrowing(Narrowing((Member("cart.py", 12, 1, True),), (), (before,), 100, 40), sys.stdout)
+    the fault lies before cart.py:40  (altered 1 state, 1 of them can make the test pass; 40 of 100 nodes left)
     """
     wrong = sum(member.polluted for member in step.cut)
     altered = many(len(step.cut), "state")
@@ -43,12 +51,20 @@ def write_json(report: CauseReport, out: TextIO) -> None:
         What was found.
     out : TextIO
         Written to.
+
+    Examples
+    --------
+    >>> import io
+    >>> out = io.StringIO()
+    >>> write_json(CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5), out)
+    >>> json.loads(out.getvalue())["roots"]
+    [{'file': 'cart.py', 'line': 2, 'end_line': 2, 'instance': 1, 'value': '3'}]
     """
     out.write(json.dumps(report.to_json(), indent=1, allow_nan=False) + "\n")
 
 
 def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
-    """Write the root causes, the chain from there to the failure, and what is near the roots.
+    r"""Write the root causes, the chain from there to the failure, and what is near the roots.
 
     Parameters
     ----------
@@ -58,6 +74,18 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         Written to.
     sources : Sources
         The sources of the lines.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = (folder / "cart.py").write_text("def total(prices):\n    return sum(prices) - 1\n")
+    >>> found = CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5)
+    >>> write_text(found, sys.stdout, Sources(folder))
+    <BLANKLINE>
+    Suspected causes of test_sum
+      cart.py:2  return sum(prices) - 1  → 3
+    <BLANKLINE>
+    4 altered runs in 0.5 s; the search came to its end
     """
     style = Style(out)
     if report.roots:

@@ -67,6 +67,12 @@ class PictureNode:
         The line of source of a location, else empty.
     element : int or None
         The element of a location.
+
+    Examples
+    --------
+    >>> place = PictureNode(3, "place", "rank 2")
+    >>> place.label, place.element
+    ('rank 2', None)
     """
 
     state: int
@@ -88,6 +94,12 @@ class PictureEdge:
         The probability of this transition.
     reasons : tuple of str
         What connects the two, if both are statements.
+
+    Examples
+    --------
+    >>> edge = PictureEdge(0, 1, 0.25, ("next in the ranking",))
+    >>> edge.target, chance(edge.probability)
+    (1, '25 %')
     """
 
     source: int

@@ -17,7 +17,7 @@ _MEMBERS = 12  # of a tie, that are listed
 
 
 def write_comparison(comparison: Comparison, advice: TieAdvice | None, out: TextIO, sources: Sources) -> None:
-    """Say why a line is not the first suspect.
+    r"""Say why a line is not the first suspect.
 
     Parameters
     ----------
@@ -29,6 +29,19 @@ def write_comparison(comparison: Comparison, advice: TieAdvice | None, out: Text
         Written to.
     sources : Sources
         Where lines are read from.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra import make_technique
+    >>> _ = (folder / "program").write_text("total = 0\nif prices:\n    total = 1\n")
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
+    >>> write_comparison(Comparison.from_report(report, 2), None, sys.stdout, Sources(folder))
+    program:3
+        total = 1
+    <BLANKLINE>
+    - No failing test executes program:3, and 1 passing test executes it. It can be at fault only because it is not
+      executed.
     """
     spectrum, style = comparison.report.spectrum, Style(out)
     location = spectrum.elements.location(comparison.element)
@@ -43,7 +56,7 @@ def write_comparison(comparison: Comparison, advice: TieAdvice | None, out: Text
 
 
 def write_tie(advice: TieAdvice, out: TextIO, sources: Sources) -> None:
-    """List the lines of a tie, and say what would tell them apart.
+    r"""List the lines of a tie, and say what would tell them apart.
 
     Parameters
     ----------
@@ -53,6 +66,21 @@ def write_tie(advice: TieAdvice, out: TextIO, sources: Sources) -> None:
         Written to.
     sources : Sources
         Where lines are read from.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra import make_technique
+    >>> from suspectra.distinctions.tie import advise
+    >>> _ = (folder / "program").write_text("total = 0\nprint(total)\n")
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1]], failed=[True]))
+    >>> write_tie(advise(report), sys.stdout, Sources(folder))
+    2 statements at ranks 1 to 2 have the same score.
+        program:1  total = 0
+        program:2  print(total)
+    <BLANKLINE>
+    - Every test executes all of them or none.
+    - No test passes that executes any of them: add one that is near.
     """
     spectrum, style = advice.tie.report.spectrum, Style(out)
     out.write(f"{style(_tied(advice), 'bold')}\n")
@@ -79,6 +107,17 @@ def write_comparison_json(comparison: Comparison, advice: TieAdvice | None, out:
         What would tell it apart from others with its score, where it has any.
     out : TextIO
         Written to.
+
+    Examples
+    --------
+    >>> import io
+    >>> from suspectra import make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
+    >>> out = io.StringIO()
+    >>> write_comparison_json(Comparison.from_report(report, 0), None, out)
+    >>> found = json.loads(out.getvalue())
+    >>> found["line"], found["rank_best"], found["compared_with"]["line"]
+    (1, 2, 2)
     """
     spectrum, report = comparison.report.spectrum, comparison.report
     own = report.suspect_of(comparison.element)
@@ -114,6 +153,16 @@ def write_tie_json(advice: TieAdvice, out: TextIO) -> None:
         With the tie.
     out : TextIO
         Written to.
+
+    Examples
+    --------
+    >>> import io
+    >>> from suspectra import make_technique
+    >>> from suspectra.distinctions.tie import advise
+    >>> out = io.StringIO()
+    >>> write_tie_json(advise(make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1]], failed=[True]))), out)
+    >>> [(member["file"], member["line"]) for member in json.loads(out.getvalue())["members"]]
+    [('program', 1), ('program', 2)]
     """
     out.write(json.dumps(tie_as_dict(advice), indent=1, allow_nan=False) + "\n")
 

@@ -15,7 +15,7 @@ from suspectra.report import RankedReport
 def write_explanation(
     report: RankedReport, evidence: Evidence, file: str, line: int, out: TextIO, sources: Sources
 ) -> None:
-    """Explain the statement on a line.
+    r"""Explain the statement on a line.
 
     Parameters
     ----------
@@ -36,6 +36,27 @@ def write_explanation(
     ------
     UsageError
         When there is no ranked statement on the line.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from suspectra import Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    >>> _ = (folder / "program").write_text("total = 1\nprint(total)\n")
+    >>> write_explanation(report, evidence, "program", 1, sys.stdout, Sources(folder))
+    program:1
+        total = 1
+    <BLANKLINE>
+    Suspect 1 of 2: Ochiai 1
+    1 of 1 failing and 0 of 1 passing tests execute this line.
+    <BLANKLINE>
+        ef / sqrt(F * (ef + ep))
+        1 / sqrt(1 * (1 + 0)) = 1
+    <BLANKLINE>
+    Failing tests that execute it:
+        t1
     """
     element = element_at(report, file, line)
     suspect = report.suspect_of(element)

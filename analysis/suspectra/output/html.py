@@ -40,7 +40,7 @@ _GROUP_TOP = 5  # suspects listed for each failure group
 
 
 def write_html(ranking: Listing, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
-    """Write the page.
+    r"""Write the page.
 
     Parameters
     ----------
@@ -58,6 +58,23 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
     The page loads nothing from the network: its content security policy allows only its own style and script, by their
     hashes. It contains files with a listed suspect, and files that a failing test executed, best suspects first, up to
     a limit; and for each test the statements of these files that it executed, as runs.
+
+    Examples
+    --------
+    >>> import io
+    >>> from suspectra import make_technique
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> _ = (folder / "cart.py").write_text("total = 0\nprint(total)\n")
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> test = TestResult("test_all", Verdict.FAILED)
+    >>> evidence = Evidence("by hand", (test,), (cart,), (lines - 1,), lines[:0])
+    >>> listing = Listing(make_technique("ochiai").localize(evidence.spectrum()), evidence, ())
+    >>> page = io.StringIO()
+    >>> write_html(listing, page, Sources(folder))
+    >>> page.getvalue()[:15], "print(total)" in page.getvalue(), " src=" in page.getvalue()
+    ('<!doctype html>', True, False)
     """
     report, evidence = ranking.report, ranking.evidence
     heat = _heat(report)

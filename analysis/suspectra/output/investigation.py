@@ -31,6 +31,23 @@ class InvestigationProgress:
         Written to.
     failing : int
         How many failing tests are investigated.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra.experiment import EVERY, Experiment, Outcome
+    >>> progress = InvestigationProgress(sys.stdout, failing=2)
+    >>> made = [
+    ...     Experiment(test, "switch", "cart.py", 8, 8, 7, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    ...     for test in ("test_sum", "test_tax")
+    ... ]
+    >>> progress.found(made[0])
+    cart.py:8: test_sum passes if this comes out false
+    >>> progress.show(0.5, "12 experiments")
+    >>> progress.clear()
+    >>> progress.found(made[1])
+    cart.py:8: 2 of 2 failing tests pass if this comes out false
+    >>> progress.finish()
     """
 
     def __init__(self, out: TextIO, failing: int):
@@ -126,6 +143,19 @@ def write_json(
         Whether everything was tried.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
+    >>> out = io.StringIO()
+    >>> write_json(listing, ["t1"], [], out, complete=True, seconds=0.5)
+    >>> found = json.loads(out.getvalue())
+    >>> found["suspects"][0]["line"], found["suspects"][0]["findings"], found["complete"]
+    (1, [], True)
     """
     found: dict[str, Any] = {
         "tests": list(tests),

@@ -30,6 +30,18 @@ class Steps:
         Expected steps, and HT_Rank.
     low, high : ndarray of float64, shape (elements,), optional
         The confidence interval of an estimate.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> Steps.exact(model).steps.round(2).tolist()
+    [18.5, 4.25, 56.0]
+    >>> from suspectra.markov.sampling import sample_hitting_times
+    >>> estimate = Steps.estimated(model, sample_hitting_times(model.chain, seed=1, walks=50, precision=0.1))
+    >>> bool(estimate.low[1] < 4.25 < estimate.high[1])
+    True
     """
 
     steps: Floats
@@ -87,6 +99,15 @@ class Entry(_Interval):
     """A statement with the field names of the JSON output; None stands for infinitely many steps, and for no rank.
 
     `low` and `high` are the confidence interval of an estimate.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> own: Entry = entry(model, 1, Steps.exact(model))
+    >>> own["line"], own["rank_best"], round(own["expected_steps"], 2), own["ht_rank"]
+    (2, 1, 4.25, 0.5)
     """
 
     file: str
@@ -115,6 +136,14 @@ def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
     -------
     Entry
         The entry; JSON can represent it.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> round(entry(model, 2, Steps.exact(model))["expected_steps"], 2)
+    56.0
     """
     report = model.report
     where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
@@ -139,7 +168,7 @@ def _finite(value: float) -> float | None:
 
 
 def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write the next moves from a statement as a table.
+    r"""Write the next moves from a statement as a table.
 
     Parameters
     ----------
@@ -155,6 +184,21 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
         The output.
     sources : Sources
         The sources of the lines.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> _ = (folder / "program").write_text("total = 0\ntotal = 1\nprint(total)\n")
+    >>> write_moves(model, 1, Steps.exact(model), 5, sys.stdout, Sources(folder))
+    program:2
+        total = 1
+    <BLANKLINE>
+    Chance  Next       Because              Source
+      83 %  program:1  next in the ranking  total = 0
+      17 %  program:3  next in the ranking  print(total)
     """
     style = Style(out)
     own = entry(model, element, steps)
@@ -176,7 +220,7 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
 
 
 def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write the statements with the fewest expected steps as a table.
+    r"""Write the statements with the fewest expected steps as a table.
 
     Parameters
     ----------
@@ -190,6 +234,20 @@ def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sour
         The output.
     sources : Sources
         The sources of the lines.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> _ = (folder / "program").write_text("total = 0\ntotal = 1\nprint(total)\n")
+    >>> write_steps(model, Steps.exact(model), 2, sys.stdout, Sources(folder))
+    HT_Rank  Steps  Rank  Location   Source
+        0.5   4.25     1  program:2  total = 1
+        1.5   18.5     2  program:1  total = 0
+    <BLANKLINE>
+    2 of 3 statements, by Ochiai, from 6 states, p_jump 0.5
     """
     rows = []
     for element in _soonest(model, steps, top):
@@ -217,6 +275,18 @@ def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: in
         How many to list.
     out : TextIO
         The output.
+
+    Examples
+    --------
+    >>> import io
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> out = io.StringIO()
+    >>> write_json(model, 1, Steps.exact(model), 1, out)
+    >>> found = json.loads(out.getvalue())
+    >>> found["around"]["line"], [(move["line"], move["reasons"]) for move in found["moves"]]
+    (2, [(1, ['next in the ranking'])])
     """
     jumps = model.jumps
     answer: dict[str, object] = {

@@ -34,6 +34,13 @@ class PathReport(NamedTuple):
         Whether there was time for all.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> same = NearPath("test_b", 0, 12, None, (), (0,))
+    >>> report = PathReport("nearest-path", "test_sum", None, [same.test], 1, True, 0.2)
+    >>> report.nearest, report.same_path
+    (None, ['test_b'])
     """
 
     technique: str
@@ -54,6 +61,14 @@ def write_json(report: PathReport, out: TextIO) -> None:
         What was found.
     out : TextIO
         Written to.
+
+    Examples
+    --------
+    >>> import io
+    >>> out = io.StringIO()
+    >>> write_json(PathReport("nearest-path", "test_sum", None, ["test_b"], 1, True, 0.2), out)
+    >>> json.loads(out.getvalue())["candidates"]
+    1
     """
     nearest = report.nearest
     differences = nearest.report if nearest is not None else ()
@@ -82,7 +97,7 @@ def write_json(report: PathReport, out: TextIO) -> None:
 
 
 def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
-    """Write where the runs part, and what else came out differently.
+    r"""Write where the runs part, and what else came out differently.
 
     Parameters
     ----------
@@ -92,6 +107,22 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
         Written to.
     sources : Sources
         The sources of the lines.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra.location import Location
+    >>> _ = (folder / "cart.py").write_text("if prices:\n    total = 1\n")
+    >>> parts = PathDifference(Location("cart.py", 1, 1), "if", 2, False, True)
+    >>> near = NearPath("test_b", 1, 12, parts, (parts,), (1,))
+    >>> report = PathReport("nearest-path", "test_sum", near, [], 1, True, 0.2)
+    >>> write_text(report, sys.stdout, Sources(folder))
+    test_b passes, and goes the same way for 12 decisions and calls.
+    <BLANKLINE>
+    Here they part:
+      cart.py:1  false the 2nd time, there true  if prices:
+    <BLANKLINE>
+    compared with 1 passing test in 0.2 s
     """
     style = Style(out)
     nearest = report.nearest
@@ -143,6 +174,12 @@ def in_words(one: PathDifference) -> str:
     -------
     str
         Such as ``false the 2nd time, there true``.
+
+    Examples
+    --------
+    >>> from suspectra.location import Location
+    >>> in_words(PathDifference(Location("cart.py", 8, 8), "if", 2, False, True))
+    'false the 2nd time, there true'
     """
     time = "" if one.instance == 1 else f" the {ordinal(one.instance)} time"
     if one.outcome is None:

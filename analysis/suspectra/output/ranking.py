@@ -20,7 +20,17 @@ LARGEST = sys.float_info.max
 
 
 class Entry(TypedDict):
-    """A listed suspect, with the field names of the JSON output."""
+    """A listed suspect, with the field names of the JSON output.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
+    >>> first: Entry = next(listing.entries())
+    >>> first["line"], first["ef"], first["ep"], first["failing_tests"]
+    (1, 1, 0, ['t1'])
+    """
 
     file: str
     line: int
@@ -56,6 +66,26 @@ class Listing:
         How many suspects to list, None for all.
     groups : tuple of RankedGroup
         The failure groups, each with its own ranking; empty where failing tests were not grouped.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> from suspectra.failure_groups.ranking import rank_groups
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 0, 1], *[[0, 0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> ochiai = make_technique("ochiai")
+    >>> groups = tuple(rank_groups(ochiai.localize(spectrum), ochiai).groups)
+    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    >>> listing = Listing(ochiai.localize(spectrum), evidence, (), top=1, groups=groups)
+    >>> listing.shown, listing.tied_beyond, listing.cut
+    (1, 2, 'and 2 more of the same rank')
+    >>> [(group.title, section.report.suspect(0).score) for group, section in listing.sections]
+    [('program:1', 1.0), ('program:3', 1.0)]
+    >>> [ranks.tolist() for ranks in listing.group_ranks()]
+    [[1, 1, 2], [1, 1, 1]]
+    >>> [(entry["line"], entry["reason"], listing.beside_counts(entry)) for entry in listing.entries()]
+    [(1, '1 of 2 failing and 0 of 40 passing tests execute this line.', '')]
+    >>> listing.notices
+    ()
     """
 
     report: RankedReport

@@ -45,6 +45,23 @@ def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: Te
         How many steps to write.
     out : text stream
         Written to.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.slices import backward
+    >>> from suspectra.dependences.trace import DependenceTrace, Site
+    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2))
+    >>> graph, once = DependenceGraph.from_edges(2, [(0, 1, 0)]), np.ones(2, np.int32)
+    >>> trace = DependenceTrace("t", sites, graph, once, -once, ["1", "2"], 1, once > 1, ())
+    >>> source = {1: "total = 1", 2: "total += 1"}
+    >>> write_slice(backward(trace), "What led to it", lambda file, line: source[line], 5, sys.stdout)
+    What led to it
+    a.py:2  total += 1 = 2
+    └─ from a.py:1  total = 1 = 1
+    2 values and decisions of the run, on 2 lines outside the tests
     """
     style, columns = Style(out), terminal_width(out)
     out.write(f"{style(safe(heading), 'bold')}\n")
@@ -70,6 +87,21 @@ def write_slice_json(found: Slice, limit: int, out: TextIO) -> None:
         How many steps its tree has at most.
     out : text stream
         Written to.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.slices import backward
+    >>> from suspectra.dependences.trace import DependenceTrace, Site
+    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2))
+    >>> graph, once = DependenceGraph.from_edges(2, [(0, 1, 0)]), np.ones(2, np.int32)
+    >>> trace = DependenceTrace("t", sites, graph, once, -once, ["1", "2"], 1, once > 1, ())
+    >>> out = io.StringIO()
+    >>> write_slice_json(backward(trace), 5, out)
+    >>> json.loads(out.getvalue())["tree"][0]["branches"][0]["value"]
+    '1'
     """
     json.dump(found.to_json(limit), out, indent=1)
     out.write("\n")

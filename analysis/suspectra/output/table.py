@@ -21,7 +21,7 @@ _GAP = "  "
 
 
 def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """Write the table, with the reason for the rank of each tie and the failing tests that execute its lines.
+    r"""Write the table, with the reason for the rank of each tie and the failing tests that execute its lines.
 
     Where failing tests are in several groups, each group has a section with its own table.
 
@@ -33,6 +33,22 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
         The output.
     sources : Sources
         The sources of the lines.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
+    >>> _ = (folder / "program").write_text("total = 1\nprint(total)\n")
+    >>> write_table(listing, sys.stdout, Sources(folder))
+    Rank   Score  Location   Function  ef  ep  nf  np  Source
+       1  1.0000  program:1             1   0   0   1  total = 1
+       2  0.7071  program:2             1   1   0   0  print(total)
+          executed by 1 failing test: t1
+    <BLANKLINE>
+    2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)
     """
     style = Style(out)
     for sentence in besides(ranking.evidence):
@@ -86,6 +102,15 @@ def summary(ranking: Listing) -> str:
     -------
     str
         Without a line end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
+    >>> summary(listing)
+    '2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)'
     """
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
     without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
@@ -131,6 +156,11 @@ def score_text(score: float) -> str:
     -------
     str
         Four decimals below 1000, five significant digits above.
+
+    Examples
+    --------
+    >>> score_text(0.70711), score_text(123456.7), score_text(LARGEST)
+    ('0.7071', '1.2346e+05', '∞')
     """
     if abs(score) == LARGEST:
         return "∞" if score > 0 else "-∞"
@@ -149,6 +179,15 @@ def location_text(entry: Entry) -> str:
     -------
     str
         Such as ``cart.py:12``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
+    >>> [location_text(entry) for entry in listing.entries()]
+    ['program:1', 'program:2']
     """
     return f"{entry['file']}:{entry['line']}"
 

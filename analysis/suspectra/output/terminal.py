@@ -118,6 +118,11 @@ def pad(text: str, columns: int, *, right: bool = False) -> str:
     -------
     str
         The text itself if it is wider.
+
+    Examples
+    --------
+    >>> pad("日本", 6), pad("8", 3, right=True)
+    ('日本  ', '  8')
     """
     space = " " * (columns - width(text))
     return space + text if right else text + space
@@ -135,6 +140,12 @@ def terminal_width(out: TextIO) -> int:
     -------
     int
         At least :data:`NARROWEST` on a terminal.
+
+    Examples
+    --------
+    >>> import io
+    >>> terminal_width(io.StringIO()) >= NARROWEST
+    True
     """
     if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return max(NARROWEST, shutil.get_terminal_size().columns)
@@ -152,6 +163,14 @@ class Style:
     References
     ----------
     https://no-color.org
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO()
+    >>> style = Style(file)
+    >>> style("cart.py:8", "bold", "red"), style.on
+    ('cart.py:8', False)
     """
 
     def __init__(self, out: TextIO):
@@ -171,6 +190,17 @@ def soften(stream: TextIO) -> None:
     ----------
     stream : TextIO
         stdout or stderr; None is ignored.
+
+    Examples
+    --------
+    >>> import io
+    >>> data = io.BytesIO()
+    >>> stream = io.TextIOWrapper(data, encoding="ascii")
+    >>> soften(stream)
+    >>> _ = stream.write("rank 3–5")
+    >>> stream.flush()
+    >>> data.getvalue()
+    b'rank 3?5'
     """
     if stream is not None and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")
