@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 
 from suspectra.dependences.graph import DependenceKind
 from suspectra.experiments.dependences import trace_of
+from suspectra.program.program_dependence_graph import ProgramDependenceGraph
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.dependences.columns import NAMES as COLUMNS
 from suspectra_recorder.experiments.dependences.heap import is_native
@@ -530,6 +533,30 @@ def f(a, b):
         nonlocal a
         a += n
 """
+
+
+def test_flows_of_runs_have_a_way_through_the_program_dependence_graph():
+    """All but those through methods that no name calls, through other names of an object, and through `send`."""
+    missing = {}
+    for name, (source, flows) in PROGRAMS.items():
+        graph = ProgramDependenceGraph.of_sources({"program.py": source.encode()})
+        ways = csr_array((np.ones(len(graph.edges)), graph.edges.T), shape=(len(graph), len(graph)))
+        steps = shortest_path(ways, unweighted=True)
+        for flow in flows.split():
+            begins, ends = (graph.at("program.py", int(line)) for line in flow.split(">"))
+            if not np.isfinite(steps[np.ix_(begins, ends)]).any():
+                missing[name] = f"{missing.get(name, '')} {flow}".strip()
+    assert missing == {
+        "attribute augmented": "4>6",
+        "operators": "3>4 3>9 5>9",
+        "mutators": "4>6",
+        "send": "7>2",
+        "lambda": "5>3",
+        "with": "4>9",
+        "match": "3>4",
+        "async blocks": "4>11",
+        "iterator class": "3>13 5>6 5>13 10>13",
+    }
 
 
 @settings(max_examples=30)

@@ -12,8 +12,9 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.program.dominance import control_dependences
-from suspectra.program.names_used import Path, overlap
-from suspectra.program.points import ENTRY, EXIT, PointKind, ScopePoints, Span, scopes_of
+from suspectra.program.names_used import Path
+from suspectra.program.points import EXIT, PointKind, ScopePoints, Span, scopes_of
+from suspectra.program.reaching_writes import ReachingWrites
 
 
 class Lists(NamedTuple):
@@ -140,7 +141,7 @@ class PointDependences:
             parents = _controlling(scope)
             controlling += [[first + one for one in some] for some in parents]
             number: dict[_Group, int] = {}
-            for some in _Reaching(scope, parents).groups():
+            for some in _Merged(scope, parents).groups():
                 shifted = [_Group(_shifted(one.skipping, first), _shifted(one.writing, first)) for one in some]
                 reading.append([number.setdefault(one, len(groups) + len(number)) for one in shifted])
             groups += number
@@ -359,32 +360,20 @@ def _controlling(scope: ScopePoints) -> list[list[int]]:
     return found
 
 
-class _Reaching:
-    """The writes that reach each point of a scope, without one that certainly replaces them in between.
-
-    A bit of a number stands for each write, and one more for each path that is read: that it has the value from before
-    the scope was entered.
-    """
+class _Merged:
+    """What each point of a scope reads that several writes may have given its value: a phi function has it."""
 
     def __init__(self, scope: ScopePoints, controlling: Sequence[Sequence[int]]):
         self._scope, self._controlling = scope, controlling
-        self._writes: list[tuple[int, Path]] = []
-        certain: list[tuple[int, Path]] = []
-        for number, point in enumerate(scope.points):
-            names = point.names
-            certain += [(number, path) for path in names.writes]
-            self._writes += [(number, path) for path in sorted(names.writes | names.changes)]
-        roots = {path[0] for _, path in self._writes}
-        self._read = sorted({path for point in scope.points for path in point.names.reads if path[0] in roots})
-        self._certain = certain
-        self._reach = self._solve() if self._read else [0] * len(scope.points)
+        self._writes = ReachingWrites(scope)
 
     def groups(self) -> Iterator[list[_Group]]:
         """For each point what it reads that a decision could have left as it was."""
-        of_path = {path: (self._bits_about(path), self._writing(path)) for path in self._read}
+        writes = self._writes
+        of_path = {path: (writes.about(path), self._writing(path)) for path in writes.read}
         above = [frozenset(self._decisions(some)) for some in self._controlling]
         known: dict[tuple[int, Path], _Group | None] = {}
-        for point, reached in zip(self._scope.points, self._reach, strict=True):
+        for point, reached in zip(self._scope.points, writes.reach, strict=True):
             found: dict[_Group, None] = {}
             for path in sorted(point.names.reads):
                 if path not in of_path:
@@ -402,55 +391,12 @@ class _Reaching:
         if reaching & (reaching - 1) == 0:
             return None
         skipping: set[int] = set()
-        for number in _ones(reaching):
-            if number < len(self._writes):
-                skipping |= above[self._writes[number][0]]
+        for point in self._writes.points_of(reaching):
+            skipping |= above[point]
         return _Group(tuple(sorted(skipping)), writing) if skipping else None
 
     def _decisions(self, points: Iterable[int]) -> Iterator[int]:
         return (point for point in points if self._scope.points[point].kind is PointKind.DECISION)
 
-    def _bits_about(self, path: Path) -> int:
-        before = 1 << (len(self._writes) + self._read.index(path))
-        return before | sum(1 << number for number, (_, other) in enumerate(self._writes) if overlap(other, path))
-
     def _writing(self, path: Path) -> tuple[int, ...]:
-        return tuple(sorted({point for point, other in self._certain if path[: len(other)] == other}))
-
-    def _solve(self) -> list[int]:
-        size, writes = len(self._scope.points), len(self._writes)
-        made, kept = [0] * size, [-1] * size
-        for number, (point, _) in enumerate(self._writes):
-            made[point] |= 1 << number
-        inside = [path for _, path in self._writes] + self._read
-        replaced: dict[Path, int] = {}
-        for point, path in self._certain:
-            if path not in replaced:
-                replaced[path] = sum(1 << number for number, one in enumerate(inside) if one[: len(path)] == path)
-            kept[point] &= ~replaced[path]
-        before: list[list[int]] = [[] for _ in range(size)]
-        after: list[list[int]] = [[] for _ in range(size)]
-        for source, target in self._scope.edges:
-            before[target].append(source)
-            after[source].append(target)
-        reach, leave = [0] * size, [0] * size
-        leave[ENTRY] = ((1 << len(self._read)) - 1) << writes
-        waiting = dict.fromkeys(after[ENTRY])
-        while waiting:
-            point = next(iter(waiting))
-            del waiting[point]
-            reach[point] = 0
-            for one in before[point]:
-                reach[point] |= leave[one]
-            left = (reach[point] & kept[point]) | made[point]
-            if left != leave[point]:
-                leave[point] = left
-                waiting.update(dict.fromkeys(after[point]))
-        return reach
-
-
-def _ones(number: int) -> Iterator[int]:
-    while number:
-        low = number & -number
-        yield low.bit_length() - 1
-        number ^= low
+        return tuple(sorted({point for point, other in self._writes.certain if path[: len(other)] == other}))

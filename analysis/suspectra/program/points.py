@@ -18,7 +18,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SUPPRESSING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
 _BRANCHING = (ast.BoolOp, ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Ends = frozenset[int]
 _NOWHERE: _Ends = frozenset()
 
@@ -117,6 +117,10 @@ class ScopePoints:
         The first is where the scope is entered, the second where it is left.
     edges : frozenset of (int, int)
         What can come right after what.
+    node : ast.Module or ast.FunctionDef or ast.AsyncFunctionDef or ast.Lambda
+        The module or function itself.
+    outer : int
+        The number of the scope around it; -1 for a module.
 
     Examples
     --------
@@ -127,6 +131,8 @@ class ScopePoints:
 
     points: tuple[Point, ...]
     edges: frozenset[tuple[int, int]]
+    node: ast.Module | Definition
+    outer: int
 
 
 def scopes_of(tree: ast.Module) -> list[ScopePoints]:
@@ -152,12 +158,14 @@ def scopes_of(tree: ast.Module) -> list[ScopePoints]:
     >>> len(scopes_of(ast.parse("f = lambda a: a or 1")))
     2
     """
-    found = []
-    waiting: list[ast.Module | _Definition] = [tree]
+    found: list[ScopePoints] = []
+    waiting: list[ast.Module | Definition] = [tree]
+    outer = [-1]
     for node in waiting:
         reading = _Reading(waiting)
         reading.read(node)
-        found.append(ScopePoints(tuple(reading.points), frozenset(reading.edges)))
+        outer += [len(found)] * (len(waiting) - len(outer))
+        found.append(ScopePoints(tuple(reading.points), frozenset(reading.edges), node, outer[len(found)]))
     return found
 
 
@@ -180,7 +188,7 @@ class _Finally:
 class _Reading:
     """Follows the evaluation of one scope; functions in it are left for later."""
 
-    def __init__(self, later: list[ast.Module | _Definition]):
+    def __init__(self, later: list[ast.Module | Definition]):
         self.points = [Point(PointKind.JOIN, None), Point(PointKind.JOIN, None)]
         self.edges: set[tuple[int, int]] = set()
         self._later = later
@@ -188,7 +196,7 @@ class _Reading:
         # what encloses the present point, innermost last; an exit (return, break, continue, raise) unwinds it
         self._stack: list[_Loop | _Handlers | _Finally] = []
 
-    def read(self, node: ast.Module | _Definition) -> None:
+    def read(self, node: ast.Module | Definition) -> None:
         start: _Ends = frozenset({ENTRY})
         if isinstance(node, ast.Lambda):
             self._leave("return", self._value(node.body, start, NamesUsed.of(node.body)))

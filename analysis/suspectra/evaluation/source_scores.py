@@ -1,0 +1,61 @@
+"""Scores of reports over the program dependence graph of Python sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.errors import Problem, UsageError
+from suspectra.evaluation.scores import dependence_score
+from suspectra.program.program_dependence_graph import ProgramDependenceGraph
+
+Place = tuple[str, int]
+"""A file, and a line of it from 1."""
+
+
+def pdg_score(
+    sources: Mapping[str, bytes], report: Iterable[Place], faulty: Iterable[Place], *, all_faults: bool = False
+) -> float:
+    r"""Say which share of a program need not be examined, from the statements of a report on (paper 001, Equation 1).
+
+    Parameters
+    ----------
+    sources : mapping of str to bytes
+        The content of each file of the program by its name, without its tests.
+    report : iterable of (str, int)
+        The lines that the report names. Those that have no statement in the sources, such as lines of tests, are left
+        out; the score of a report without others is 0.
+    faulty : iterable of (str, int)
+        The lines with faults.
+    all_faults : bool, optional
+        Examine until every fault is found, not only one.
+
+    Returns
+    -------
+    float
+        From 0 to 1; more is better.
+
+    Raises
+    ------
+    UsageError
+        When no faulty line has a statement.
+
+    Examples
+    --------
+    >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\nprint(f(2, 3))\n"
+    >>> pdg_score({"f.py": source}, [("f.py", 2)], [("f.py", 3)])
+    0.4
+    >>> pdg_score({"f.py": source}, [("f.py", 3)], [("f.py", 3)]), pdg_score({"f.py": source}, [], [("f.py", 3)])
+    (0.8, 0.0)
+    """
+    graph = ProgramDependenceGraph.of_sources(sources)
+    faults = [node for place in faulty for node in graph.at(*place)]
+    if not faults:
+        cause, cure = "no faulty line has a statement", "name the line on which the faulty statement begins"
+        raise UsageError(Problem("", "", cause, cure))
+    one, other = graph.edges.T
+    edges = sparse.csr_array((np.ones(len(one)), (one, other)), shape=(len(graph), len(graph)))
+    reported = [node for place in report for node in graph.at(*place)]
+    return dependence_score(edges, reported, faults, all_faults=all_faults)
