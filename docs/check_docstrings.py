@@ -18,11 +18,12 @@ from typing import Any
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.hooks.validate_docstrings import AstValidator
 from numpydoc.validate import validate
-from public_names import EXPORTED, ROOT, PublicName, inherited, public_names
+from public_names import EXPORTED, ROOT, Definition, PublicName, inherited, public_names
 
-# Every public class and function has an example of its own. A method has one, or the example of its class calls it, or
-# defines it if others are to write it, as for a protocol. A method that overrides another may rely on the example of
-# that one. Functions that pytest calls as hooks need none, since only pytest has what they take.
+# Every public class and function has an example of its own. A method has one, or the example of its class calls or
+# defines it. None is needed for a method that overrides another, since the example of that one shows it; for one
+# without a body, which others are to write, since the example of its class shows how; and for hooks of pytest, since
+# only pytest has what they take.
 WITHOUT_EXAMPLES = (
     "suspectra.altered_runs",
     "suspectra.c_recording",
@@ -126,8 +127,15 @@ def problems(name: PublicName) -> Iterator[str]:
 def _needs_example(name: PublicName) -> bool:
     if name.full_name in EXPORTED:
         return True
-    is_hook = name.owner is None and name.node.name.startswith("pytest_")
-    return not is_hook and not f"{name.module}.".startswith(tuple(f"{part}." for part in WITHOUT_EXAMPLES))
+    if name.node.name.startswith("pytest_") or (name.owner is not None and _is_only_declared(name.node)):
+        return False
+    return not f"{name.module}.".startswith(tuple(f"{part}." for part in WITHOUT_EXAMPLES))
+
+
+def _is_only_declared(node: Definition) -> bool:
+    """Whether a function has nothing but its docstring."""
+    rest = node.body[ast.get_docstring(node) is not None :]
+    return all(isinstance(one, ast.Expr) and ast.unparse(one) == "..." for one in rest)
 
 
 def _has_example(name: PublicName, *, overrides: bool) -> bool:

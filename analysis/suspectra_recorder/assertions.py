@@ -18,7 +18,7 @@ __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 
-class Hook(Protocol):
+class _Hook(Protocol):
     """What instruments modules of the workspace."""
 
     guard: Guard
@@ -51,7 +51,7 @@ class Hook(Protocol):
 
 
 def instrument_rewritten(
-    rewrite: ModuleType, hook: Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
+    rewrite: ModuleType, hook: _Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
 ) -> Callable[[], None]:
     """Instrument modules that pytest's loader loads from now on.
 

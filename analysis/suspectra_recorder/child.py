@@ -6,7 +6,7 @@ import builtins
 from _frozen_importlib_external import SourceFileLoader
 from types import CodeType
 
-from suspectra_recorder.children import SETTINGS, ChildLog, current_number, tell_failure
+from suspectra_recorder.children import SETTINGS, ChildLog, current_number, report_failure
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports
@@ -39,7 +39,7 @@ def attach(folder: str, number: int) -> None:
             return
         log = ChildLog(folder, _number(folder, number), settings["counting"])
     except OSError as error:
-        tell_failure(folder, error)
+        report_failure(folder, error)
         return
     scope = Scope(
         settings["workspace"],
@@ -75,7 +75,7 @@ def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None
         try:
             log = ChildLog(log.folder, _number(log.folder, log.number), hook.counting)
         except OSError as error:  # the run may be over
-            tell_failure(log.folder, error)
+            report_failure(log.folder, error)
             hook.uninstall()
             return
         hook.move(log.take)

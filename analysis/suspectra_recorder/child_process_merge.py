@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 
 from suspectra_recorder.child import follow_forks  # not only where it is needed: a forked child had better not import
-from suspectra_recorder.children import ChildLog, Children, tell_failure
+from suspectra_recorder.children import ChildLog, Children, report_failure
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
@@ -67,7 +67,7 @@ class ChildProcessMerge:
         try:
             log = ChildLog(self.children.folder, self.children.number, self.hook.counting)
         except OSError as error:
-            tell_failure(self.children.folder, error)
+            report_failure(self.children.folder, error)
             self.hook.uninstall()
             return
         known = {(file.path, file.digest) for file in self.hook.files}

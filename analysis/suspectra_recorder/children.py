@@ -399,8 +399,8 @@ class ChildLog:
         self._log.close()
 
 
-def tell_failure(folder: str, error: OSError) -> None:
-    """Tell the process that runs the tests that this one can't record itself.
+def report_failure(folder: str, error: OSError) -> None:
+    """Report to the process that runs the tests that this one can't record itself.
 
     Parameters
     ----------

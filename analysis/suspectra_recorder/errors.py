@@ -22,8 +22,11 @@ class Problem:
 
     Examples
     --------
-    >>> print(Problem(".coverage", "", "it contains no contexts", "run pytest with --cov-context=test"))
+    >>> problem = Problem(".coverage", "", "it contains no contexts", "run pytest with --cov-context=test")
+    >>> print(problem)
     .coverage: it contains no contexts. Fix: run pytest with --cov-context=test
+    >>> problem.as_dict()["file"]
+    '.coverage'
 
     Messages from other programs may end with a full stop:
 
@@ -74,4 +77,11 @@ class SuspectraError(Exception):
 
 
 class UsageError(SuspectraError):
-    """A request that makes no sense, such as an unknown technique (exit status 2)."""
+    """A request that makes no sense, such as an unknown technique (exit status 2).
+
+    Examples
+    --------
+    >>> raise UsageError(Problem("", "technique", "there is none called 'ochai'", "name another"))
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: technique: there is none called 'ochai'. Fix: name another
+    """

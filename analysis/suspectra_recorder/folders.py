@@ -122,7 +122,7 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
             folder = os.path.join(folder, part)
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
-            if not is_own_folder(folder):
+            if not _is_own_folder(folder):
                 return None
         os.utime(folder)
         _tidy(os.path.dirname(folder), folder)
@@ -131,7 +131,7 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
     return folder
 
 
-def is_own_folder(path: str) -> bool:
+def _is_own_folder(path: str) -> bool:
     """Whether a folder belongs to this user, is not a link, and is not writable for others.
 
     Parameters

@@ -212,7 +212,7 @@ class _Session:
                 return describe(error, scope.name, scope.root, collector="::".join([file, *inner]), home=found)
         return describe(error, scope.name, scope.root, collector=name)
 
-    def _tell_unloaded(self, suite: Any) -> None:
+    def _report_unloaded(self, suite: Any) -> None:
         for test in _tests_of(suite):
             if known := self.unloaded.pop(id(test), None):
                 self.broken[known[1].collector] = None
@@ -228,8 +228,8 @@ class _Session:
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
         untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]
-        self._tell_unloaded(suite)
-        self._tell_collected([*names.values(), *untried])
+        self._report_unloaded(suite)
+        self._report_collected([*names.values(), *untried])
         if left_out:
             _leave_out(suite, left_out)
         self.new += sum(name not in self.known for name in names.values()) if self.known else 0
@@ -253,7 +253,7 @@ class _Session:
         needed = any(f"{owner}::{what}" in self.teardowns for owner in _owners(name) for what in _TEARDOWNS)
         return not needed and self.selection["left_out"].get(name) == sys.version.split()[0]
 
-    def _tell_collected(self, names: list[str]) -> None:
+    def _report_collected(self, names: list[str]) -> None:
         files: dict[str, list[str]] = {name: [] for name in self.whole if name not in self.broken}
         for name in names:
             file = name.partition("::")[0]
@@ -399,10 +399,10 @@ class _Session:
 
     def end(self) -> None:
         """Finish the recording when the process ends."""
-        for step in (self.explanations.undo, self.files.imported, self.recorder.stop, self._tell, self._compact):
+        for step in (self.explanations.undo, self.files.imported, self.recorder.stop, self._report, self._compact):
             self.errors.attempt("the end", step)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         status = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
         errors = [error.as_dict() for error in self.recorder.errors]
         report_status(self.settings, {**status, "objection": self.objection, "errors": errors})

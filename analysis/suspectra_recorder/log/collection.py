@@ -33,7 +33,7 @@ _AT_LINE = re.compile(r"\(at line (\d+)")
 
 @dataclass(frozen=True)
 class CollectionError:
-    """One thing that pytest could not collect.
+    r"""One thing that pytest could not collect.
 
     Parameters
     ----------
@@ -53,6 +53,23 @@ class CollectionError:
         The file or folder that can't be collected, relative to the workspace; empty if it is outside or unknown.
     time : int
         Nanoseconds since the epoch.
+
+    Examples
+    --------
+    >>> error = CollectionError("test_a.py", "ModuleNotFoundError", "No module named 'prices'", "test_a.py", 1)
+    >>> print(error)
+    test_a.py:1: ModuleNotFoundError: No module named 'prices'
+    >>> error.what
+    "ModuleNotFoundError: No module named 'prices'"
+    >>> error.place, error.cure.partition(",")[0]
+    ('test_a.py:1', 'install it where the tests run')
+    >>> error.problem().cause
+    "it could not be collected: ModuleNotFoundError: No module named 'prices'"
+
+    A recording is not trusted, so its texts become one line:
+
+    >>> CollectionError.from_dict({**error.as_dict(), "message": "two\nlines"}).message
+    'two lines'
     """
 
     collector: str
@@ -178,7 +195,7 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
-    """Make text safe to show: without control characters, on one line, of limited length.
+    r"""Make text safe to show: without control characters, on one line, of limited length.
 
     Parameters
     ----------
@@ -191,6 +208,11 @@ def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     -------
     str
         The text; an ellipsis marks a removed end.
+
+    Examples
+    --------
+    >>> one_line("a\ttab, and much more", 12)
+    'a tab, and …'
     """
     text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -204,7 +226,7 @@ def describe(
     collector: str = "",
     home: str | None = None,
 ) -> CollectionError:
-    """Make the collection error of an exception.
+    r"""Make the collection error of an exception.
 
     Parameters
     ----------
@@ -223,6 +245,14 @@ def describe(
     -------
     CollectionError
         With the location in the workspace nearest to the error.
+
+    Examples
+    --------
+    >>> cart = folder / "cart.py"
+    >>> _ = cart.write_text("total = \n")
+    >>> error = SyntaxError("invalid syntax", (str(cart), 1, 9, "total = "))
+    >>> print(describe(error, lambda path: os.path.basename(path), str(folder), collector="test_cart.py"))
+    cart.py:1: SyntaxError: invalid syntax (in test_cart.py)
     """
     error = _cause(error)
     message = _message(error)
@@ -231,7 +261,7 @@ def describe(
 
 
 def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
-    """Make the collection error of a usage error that pytest printed.
+    r"""Make the collection error of a usage error that pytest printed.
 
     Parameters
     ----------
@@ -246,6 +276,12 @@ def describe_output(output: str, workspace_name: Callable[[str], str | None], ro
     -------
     CollectionError
         Without a place.
+
+    Examples
+    --------
+    >>> output = "usage: pytest [options]\npytest: error: unrecognized arguments: --fast"
+    >>> print(describe_output(output, lambda path: None, str(folder)))
+    UsageError: unrecognized arguments: --fast
     """
     return _described("UsageError", output, None, workspace_name, root, "", None)
 
@@ -313,10 +349,10 @@ def _locate(error: BaseException, workspace_name: Callable[[str], str | None]) -
         name = workspace_name(error.filename) if os.path.isfile(error.filename) else None
         if name is not None:
             return name, error.lineno
-    return innermost(error.__traceback__, workspace_name)
+    return _innermost(error.__traceback__, workspace_name)
 
 
-def innermost(traceback: TracebackType | None, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
+def _innermost(traceback: TracebackType | None, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
     """Return file and line of the innermost frame in the workspace's own code.
 
     Parameters

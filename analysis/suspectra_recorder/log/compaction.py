@@ -49,6 +49,20 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
         The number of logs above which they are merged.
     min_waste : int, optional
         The size of outdated records in bytes above which logs are merged.
+
+    Examples
+    --------
+    After two runs of the same test, only the log of the second one is left:
+
+    >>> from suspectra_recorder.log.frames import FrameKind, LogWriter, with_json
+    >>> for run in (1, 2):
+    ...     log = LogWriter(str(folder / f"{run}.log"))
+    ...     log.write(FrameKind.RUN, b'{"run": "%d", "started": %d}' % (run, run))
+    ...     log.write(FrameKind.TEST, with_json({"name": "test_total", "time": run}))
+    ...     log.close()
+    >>> compact(str(folder))
+    >>> os.listdir(folder)
+    ['2.log']
     """
     logs: list[_Log] = []
     try:

@@ -48,7 +48,13 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, str
 
 
 class FrameKind(IntEnum):
-    """What a frame contains."""
+    """What a frame contains.
+
+    Examples
+    --------
+    >>> FrameKind(3)
+    <FrameKind.TEST: 3>
+    """
 
     RUN = 1
     FILE = 2
@@ -72,6 +78,12 @@ class Frame(NamedTuple):
         Its content.
     end : int
         The offset after it.
+
+    Examples
+    --------
+    >>> only, = frames(frame(FrameKind.PROBLEM, b"{}"), header=False)
+    >>> only
+    Frame(kind=6, payload=b'{}', end=11)
     """
 
     kind: int
@@ -80,7 +92,7 @@ class Frame(NamedTuple):
 
 
 class LogDamage(ValueError):
-    """A log that can't be read from some offset on.
+    r"""A log that can't be read from some offset on.
 
     Parameters
     ----------
@@ -88,6 +100,14 @@ class LogDamage(ValueError):
         The offset at which the damage begins.
     cause : str
         What is wrong there.
+
+    Examples
+    --------
+    >>> try:
+    ...     list(frames(MAGIC + b"\0"))
+    ... except LogDamage as damage:
+    ...     print(damage, damage.offset)
+    torn frame at byte 16 16
     """
 
     def __init__(self, offset: int, cause: str):
@@ -110,6 +130,11 @@ def frame(kind: FrameKind, payload: bytes) -> bytes:
     -------
     bytes
         Length, checksum, kind and payload.
+
+    Examples
+    --------
+    >>> frame(FrameKind.PROBLEM, b"{}").hex(" ")
+    '03 00 00 00 1c 08 b3 19 06 7b 7d'
     """
     checksum = zlib.crc32(payload, zlib.crc32(bytes([kind])))
     return FRAME.pack(len(payload) + 1, checksum, kind) + payload
@@ -134,6 +159,12 @@ def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
     ------
     LogDamage
         When the remaining bytes are not a complete, valid frame.
+
+    Examples
+    --------
+    >>> log = MAGIC + frame(FrameKind.FILE, b"cart.py") + frame(FrameKind.SAME, bytes(4))
+    >>> [(kind, payload) for kind, payload, _ in frames(log)]
+    [(2, b'cart.py'), (<FrameKind.FILE: 2>, b'cart.py')]
     """
     offset = 0
     if header:
@@ -172,7 +203,7 @@ def _foreign(data: bytes) -> str:
 
 
 def with_json(head: Mapping[str, object], rest: bytes = b"") -> bytes:
-    """Encode a payload of JSON followed by bytes.
+    r"""Encode a payload of JSON followed by bytes.
 
     Parameters
     ----------
@@ -185,6 +216,11 @@ def with_json(head: Mapping[str, object], rest: bytes = b"") -> bytes:
     -------
     bytes
         A payload for :func:`split_json`.
+
+    Examples
+    --------
+    >>> with_json({"name": "test_total"}, b"rows")
+    b'\x15\x00\x00\x00{"name":"test_total"}rows'
     """
     encoded = json.dumps(head, separators=(",", ":")).encode()
     return struct.pack("<I", len(encoded)) + encoded + rest
@@ -207,6 +243,14 @@ def read_json(data: bytes) -> Any:
     ------
     ValueError
         When it is not JSON, or nested too deeply.
+
+    Examples
+    --------
+    >>> read_json(b'{"name": "test_total"}')
+    {'name': 'test_total'}
+    >>> read_json(b"[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: JSON that is nested too deeply
     """
     try:
         return json.loads(data)
@@ -233,6 +277,11 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
     ------
     ValueError
         When the payload has another form.
+
+    Examples
+    --------
+    >>> split_json(with_json({"name": "test_total"}, b"rows"))
+    ({'name': 'test_total'}, b'rows')
     """
     if len(payload) < 4:
         raise ValueError("payload too short")
@@ -246,7 +295,7 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def pack_rows(touched: list[int], bits: bytes) -> bytes:
-    """Encode rows for a frame.
+    r"""Encode rows for a frame.
 
     Parameters
     ----------
@@ -259,6 +308,13 @@ def pack_rows(touched: list[int], bits: bytes) -> bytes:
     -------
     bytes
         Compressed.
+
+    Examples
+    --------
+    Of source 0, the first and the third of eight cells were passed:
+
+    >>> unpack_rows(pack_rows([0], bytes([0b10100000])))
+    ([0], b'\xa0')
     """
     return zlib.compress(struct.pack(f"<I{len(touched)}I", len(touched), *touched) + bits, 1)
 
@@ -277,6 +333,12 @@ def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
         Indices of sources.
     bits : bytes
         Their cells, source by source.
+
+    Examples
+    --------
+    >>> touched, cells = unpack_rows(pack_rows([0, 3], bytes([0b10000000, 0b00000001])))
+    >>> touched, [f"{byte:08b}" for byte in cells]
+    ([0, 3], ['10000000', '00000001'])
     """
     rows = zlib.decompress(data)
     (count,) = struct.unpack_from("<I", rows)
@@ -301,6 +363,14 @@ def inside(path: object) -> str:
     ------
     ValueError
         When it is not.
+
+    Examples
+    --------
+    >>> inside("shop/cart.py")
+    'shop/cart.py'
+    >>> inside("../cart.py")
+    Traceback (most recent call last):
+    ValueError: a path that leads outside the workspace: '../cart.py'
     """
     if not isinstance(path, str):
         raise ValueError(f"no path: {path!r}")
@@ -322,6 +392,17 @@ class LogWriter:
     ------
     OSError
         When the file can't be made.
+
+    Examples
+    --------
+    >>> log = LogWriter(str(folder / "1.log"))
+    >>> at = log.size
+    >>> log.write(FrameKind.PROBLEM, b"{}")
+    >>> log.payload(at)
+    b'{}'
+    >>> log.close()
+    >>> log.is_open
+    False
     """
 
     def __init__(self, path: str):
@@ -423,6 +504,12 @@ def lock(descriptor: int, *, wait: bool = True) -> bool:
     -------
     bool
         False if another process has the lock; also True without support for locks.
+
+    Examples
+    --------
+    >>> with open(folder / "1.log", "wb") as stream:
+    ...     print(lock(stream.fileno()), is_locked(folder / "1.log"))
+    True True
     """
     if fcntl is None:
         return True  # Windows can't remove open files anyway
@@ -447,6 +534,15 @@ def is_locked(path: str | os.PathLike[str]) -> bool:
     -------
     bool
         True if another process has locked it.
+
+    Examples
+    --------
+    >>> log = LogWriter(str(folder / "1.log"))
+    >>> is_locked(log.path)
+    True
+    >>> log.close()
+    >>> is_locked(log.path)
+    False
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)

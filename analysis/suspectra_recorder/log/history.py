@@ -31,6 +31,16 @@ class WholeFiles:
         whole run. For partly collected files ``file::``, and the collected classes and tests.
     run : str
         Identifies the run.
+
+    Examples
+    --------
+    >>> collected = WholeFiles(20, {"test_cart.py": frozenset({"test_cart.py::test_total"})})
+    >>> collected.forgets("test_cart.py::test_old", time=10)
+    True
+    >>> collected.forgets("test_tax.py::test_rate", time=10)
+    False
+    >>> WholeFiles.from_payload(collected.payload()) == collected
+    True
     """
 
     time: int
@@ -108,6 +118,13 @@ def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
     -------
     list of WholeFiles
         Collections with current parts, oldest first.
+
+    Examples
+    --------
+    >>> both = WholeFiles(10, {"test_cart.py": frozenset(), "test_tax.py": frozenset()})
+    >>> later = WholeFiles(20, {"test_cart.py": frozenset()})
+    >>> [(part.time, *part.files) for part in current([later, both])]
+    [(10, 'test_tax.py'), (20, 'test_cart.py')]
     """
     by_file: dict[str, WholeFiles] = {}
     by_try: dict[str, WholeFiles] = {}
@@ -138,6 +155,13 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
     -------
     mapping of str to int
         Times by the name of the test.
+
+    Examples
+    --------
+    >>> collected = WholeFiles(30, {"test_cart.py": frozenset({"test_cart.py::test_total"})})
+    >>> times = [("test_cart.py::test_total", 10), ("test_cart.py::test_old", 10), ("test_cart.py::test_total", 40)]
+    >>> newest(times, [collected])
+    {'test_cart.py::test_total': 40}
     """
     last: dict[str, int] = {}
     for name, time in times:
@@ -164,6 +188,11 @@ class Ended(NamedTuple):
         Whether it passed at its first attempt. One that failed before it passed says nothing of the sources.
     run : str
         What tells its run from others.
+
+    Examples
+    --------
+    >>> Ended("test_total", time=20, passed=passes("passed", flaky=True), run="second").passed
+    False
     """
 
     name: str
@@ -186,6 +215,11 @@ def passes(verdict: str, *, flaky: bool) -> bool:
     -------
     bool
         False for a test that passed only when it was run again.
+
+    Examples
+    --------
+    >>> passes("xpassed", flaky=False), passes("passed", flaky=True), passes("skipped", flaky=False)
+    (True, False, False)
     """
     return verdict in ("passed", "xpassed") and not flaky
 
@@ -204,6 +238,12 @@ def last_passes(records: Iterable[Ended], live: Mapping[str, int]) -> dict[str, 
     -------
     dict of str to int
         By name. Passes in other than the last `MAX_PASSED_RUNS` runs that have any are left out.
+
+    Examples
+    --------
+    >>> records = [Ended("test_total", 10, True, "first"), Ended("test_total", 20, False, "second")]
+    >>> last_passes(records, live={"test_total": 20})
+    {'test_total': 10}
     """
     return {record.name: record.time for record in from_newest_runs(passes_before(records, live))}
 
@@ -222,6 +262,14 @@ def passes_before(records: Iterable[Ended], live: Mapping[str, int]) -> list[End
     -------
     list of Ended
         One a test at most.
+
+    Examples
+    --------
+    >>> total = [Ended("test_total", 10, True, "first"), Ended("test_total", 20, False, "second")]
+    >>> rate = [Ended("test_rate", 11, True, "first"), Ended("test_rate", 21, True, "second")]
+    >>> passed = passes_before([*total, *rate], {"test_total": 20, "test_rate": 21})
+    >>> [(record.name, record.run) for record in passed]
+    [('test_total', 'first')]
     """
     last: dict[str, Ended] = {}
     for record in records:
@@ -245,6 +293,12 @@ def from_newest_runs(records: Iterable[Ended]) -> list[Ended]:
     -------
     list of Ended
         In the same order. A run is as old as its newest record.
+
+    Examples
+    --------
+    >>> records = [Ended("test_total", time, True, f"run {time}") for time in range(20)]
+    >>> [record.time for record in from_newest_runs(records)]
+    [12, 13, 14, 15, 16, 17, 18, 19]
     """
     records = list(records)
     runs: dict[str, int] = {}
@@ -270,6 +324,16 @@ def newest_errors(
     -------
     list of CollectionError
         Oldest first, without duplicates.
+
+    Examples
+    --------
+    The first error counts no more, since the second run tried the same file:
+
+    >>> errors = [("first", CollectionError("test_cart.py", "NameError", "total", time=10))]
+    >>> newest_errors(errors, [WholeFiles(20, {}, frozenset({"test_cart.py"}), "second")])
+    []
+    >>> newest_errors(errors, [WholeFiles(20, {}, frozenset({"test_tax.py"}), "second")]) == [errors[0][1]]
+    True
     """
     errors = sorted(errors, key=lambda pair: pair[1].time)
     tries: dict[str, tuple[int, str]] = {}  # time and run of the last one, by node id
@@ -306,6 +370,14 @@ def inflate(data: bytes, limit: int) -> bytes:
     ------
     ValueError
         When the data is damaged or too large.
+
+    Examples
+    --------
+    >>> inflate(zlib.compress(b"rows"), limit=10)
+    b'rows'
+    >>> inflate(zlib.compress(bytes(1_000_000)), limit=10)
+    Traceback (most recent call last):
+    ValueError: more data than there can be
     """
     stream = zlib.decompressobj()
     try:
@@ -336,6 +408,11 @@ def inflate_head(data: bytes, size: int) -> bytes:
     ------
     ValueError
         When the data is damaged.
+
+    Examples
+    --------
+    >>> inflate_head(zlib.compress(b"head and the rest"), 4)
+    b'head'
     """
     try:
         return zlib.decompressobj().decompress(data, size)

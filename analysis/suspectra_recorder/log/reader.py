@@ -27,6 +27,12 @@ class Run(NamedTuple):
         Nanoseconds since the epoch.
     head : dict
         All recorded fields, to copy the record.
+
+    Examples
+    --------
+    >>> run = Run("8f3a", 1700000000, {"python": "3.12.1", "packages": {"pytest": "8.2.0"}})
+    >>> run.python, run.packages
+    ('3.12.1', {'pytest': '8.2.0'})
     """
 
     name: str
@@ -61,6 +67,15 @@ class Source(NamedTuple):
     ------
     ValueError, LookupError, TypeError
         By each property, when its value is damaged.
+
+    Examples
+    --------
+    >>> head = {"path": "shop/cart.py", "digest": "9b5e", "is_test": False, "cells": 24}
+    >>> source = Source(head, b"", b"")
+    >>> source.path, source.digest, source.cells
+    ('shop/cart.py', '9b5e', 24)
+    >>> source.is_test, source.traced
+    (False, True)
     """
 
     head: dict[str, Any]
@@ -112,6 +127,12 @@ class Outcome(NamedTuple):
         File and line.
     stack : Stack or None
         Where it failed; None for a passed test, or if it is not known.
+
+    Examples
+    --------
+    >>> outcome = Outcome("failed", {"call": "failed"}, "assert 3 == 4", 0.1, False, ("test_cart.py", 7), None)
+    >>> outcome.verdict, outcome.location
+    ('failed', ('test_cart.py', 7))
     """
 
     verdict: str
@@ -143,6 +164,15 @@ class RecordedTest(NamedTuple):
     ------
     ValueError, LookupError, TypeError
         By `verdict`, `shares` and `outcome`, when the value is damaged.
+
+    Examples
+    --------
+    >>> head = {"verdict": "passed", "phases": {"call": "passed"}, "message": "", "seconds": 0.1, "flaky": True}
+    >>> test = RecordedTest("test_total", 10, head, b"", b"")
+    >>> test.verdict, test.passed, test.shares
+    ('passed', False, ())
+    >>> test.outcome().phases
+    {'call': 'passed'}
     """
 
     name: str
@@ -205,6 +235,13 @@ class Shared(NamedTuple):
         What was executed, compressed.
     payload : bytes
         The record as in the log, to copy it.
+
+    Examples
+    --------
+    >>> imported = Shared("", "shop/cart.py", b"rows", b"")  # what its first import ran
+    >>> fixture = Shared("5d1c", "", b"rows", b"")  # what the setup of a fixture ran
+    >>> [shared.module or f"for tests that share {shared.name}" for shared in (imported, fixture)]
+    ['shop/cart.py', 'for tests that share 5d1c']
     """
 
     name: str
@@ -222,6 +259,31 @@ class LogReader:
     ----------
     offset : int
         The offset up to which the log was read; a log that has grown is read from there.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.frames import MAGIC, frame, with_json
+    >>> class Verdicts(LogReader):
+    ...     def on_run(self, run):
+    ...         print("run", run.name)
+    ...     def on_test(self, test):
+    ...         print(test.name, test.verdict)
+    ...     def on_damage(self, end, error):
+    ...         print("damage before byte", end)
+    >>> log = MAGIC + frame(FrameKind.RUN, b'{"run": "8f3a", "started": 10}')
+    >>> log += frame(FrameKind.TEST, with_json({"name": "test_total", "time": 11, "verdict": "passed"}))
+    >>> reader = Verdicts()
+    >>> reader.read(log)
+    run 8f3a
+    test_total passed
+
+    Later, only what was appended is read:
+
+    >>> reader.read(frame(FrameKind.TEST, b"") + frame(FrameKind.OUTSIDE, b"rows"))
+    damage before byte 127
+    >>> reader.rewind()
+    >>> reader.offset
+    0
     """
 
     def __init__(self) -> None:

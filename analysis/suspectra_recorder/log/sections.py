@@ -43,6 +43,13 @@ class Section:
         By the path of each source that has probes.
     passes : list of RecordedTest
         The last passes of tests that do not pass now, which are not among `tests`.
+
+    Examples
+    --------
+    >>> section = Section(Run("8f3a", 10, {}))
+    >>> section.tests.append(RecordedTest("test_total", 11, {"verdict": "passed"}, b"", b""))
+    >>> [test.name for test in section.tests], section.errors
+    (['test_total'], [])
     """
 
     run: Run
@@ -64,6 +71,14 @@ class SectionReader(LogReader):
     ----------
     sections : list of Section
         In the order of the log.
+
+    Examples
+    --------
+    >>> reader = SectionReader()
+    >>> run = frame(FrameKind.RUN, b'{"run": "8f3a", "started": 10}')
+    >>> reader.read(MAGIC + run + frame(FrameKind.OUTSIDE, b"rows"))
+    >>> [(section.run.name, section.outside) for section in reader.sections]
+    [('8f3a', [b'rows'])]
     """
 
     def __init__(self) -> None:
@@ -119,6 +134,15 @@ def part_passes(sections: Iterable[Section], live: Mapping[str, int]) -> None:
         All there are.
     live : mapping of str to int
         The time of the record that counts of each test.
+
+    Examples
+    --------
+    >>> passed = RecordedTest("test_total", 10, {"verdict": "passed"}, b"", b"")
+    >>> failed = RecordedTest("test_total", 20, {"verdict": "failed"}, b"", b"")
+    >>> first, second = Section(Run("first", 9, {}), tests=[passed]), Section(Run("second", 19, {}), tests=[failed])
+    >>> part_passes([first, second], {"test_total": 20})
+    >>> len(first.tests), len(first.passes), len(second.tests)
+    (0, 1, 1)
     """
     sections = list(sections)
     ended = (
@@ -145,6 +169,15 @@ def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
     ------
     bytes
         The parts of the log, one after another.
+
+    Examples
+    --------
+    Two runs loaded the same source, which is written once:
+
+    >>> runs = [Section(Run(name, 10, {"run": name, "started": 10}), sources=[b"cart.py"]) for name in ("a", "b")]
+    >>> log = b"".join(log_of(runs))
+    >>> log.count(b"cart.py")
+    1
     """
     yield MAGIC
     numbers: dict[bytes, int] = {}

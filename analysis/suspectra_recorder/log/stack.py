@@ -28,6 +28,11 @@ class StackFrame(NamedTuple):
         Counted from 1.
     function : str
         Its name, qualified if known; empty if unknown.
+
+    Examples
+    --------
+    >>> print(StackFrame("tax.py", 7, "rate"))
+    tax.py:7 in rate
     """
 
     file: str
@@ -60,6 +65,15 @@ class Stack:
     >>> stack = Stack((StackFrame("cart.py", 3, "total"), StackFrame("tax.py", 7, "rate")), "KeyError", "'DE'")
     >>> print(stack)
     KeyError: 'DE' at tax.py:7 in rate
+    >>> stack.innermost.line, stack.what
+    (7, "KeyError: 'DE'")
+    >>> Stack.from_dict(stack.as_dict()) == stack
+    True
+
+    A message is added where none is known:
+
+    >>> Stack((), "KeyError").saying("KeyError: 'FR'").what
+    "KeyError: 'FR'"
     """
 
     frames: tuple[StackFrame, ...]
@@ -141,7 +155,7 @@ class Stack:
 def make_stack(
     frames: Iterable[StackFrame], exception: str = "", message: str = "", assertion: bool = False, omitted: int = 0
 ) -> Stack:
-    """Make a stack from data that is not trusted, bounded and without control characters.
+    r"""Make a stack from data that is not trusted, bounded and without control characters.
 
     Parameters
     ----------
@@ -160,6 +174,12 @@ def make_stack(
     -------
     Stack
         Safe to show.
+
+    Examples
+    --------
+    >>> deep = make_stack([StackFrame("tree.py", 4, "walk")] * 1000, "RecursionError", "too\tdeep")
+    >>> len(deep.frames), deep.omitted, deep.message
+    (32, 968, 'too deep')
     """
     kept: Sequence[StackFrame] = [
         StackFrame(frame.file, frame.line, one_line(frame.function, MAX_NAME)) for frame in frames if frame.line > 0
