@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -13,15 +13,13 @@ import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
+from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.experiments.nearest_path import NearestPath, PathSearchLimits
+    from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.spectrum import Spectrum
-
-NEAREST = "nearest-path"
-"""The technique that compares a failing test with the passing one whose path is nearest."""
 
 
 def register(cli: click.Group) -> None:
@@ -37,7 +35,7 @@ def register(cli: click.Group) -> None:
     @workspace_option
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
     @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
-    @click.option("--technique", type=click.Choice([NEAREST]), default=NEAREST, show_default=True)
+    @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
     @click.option(
         "--order",
         type=click.Choice(["fewest", "latest"]),
@@ -77,48 +75,44 @@ class _Options(TypedDict):
 def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
-    from suspectra.experiments.nearest_path import NearestPath, Order, PathSearchLimits, nearest_tests
-    from suspectra.experiments.recorded_paths import PATH, Paths
-    from suspectra.experiments.repeated_tests import RepeatedTests
+    from suspectra.experiments.path_inquiry import PathInquiry
+    from suspectra.experiments.path_searching import Order, PathOptions
     from suspectra.experiments.safety import Safety
     from suspectra.localizer import Localizer
-    from suspectra.output.paths import PathReport, write_json, write_text
+    from suspectra.output.paths import write_json, write_text
     from suspectra.recording.launch import resolve
     from suspectra.techniques import make_technique
 
-    began = time.monotonic()
     evidence = find_source(chosen["workspace"]).read()
     root = os.path.realpath(chosen["workspace"])
     test = one_failing_test(evidence, chosen["test"])
-    name = test.name
     spectrum = Localizer(make_technique("ochiai")).update(evidence).spectrum
-    require_unchanged(evidence, _executed_files(spectrum, name), chosen["workspace"])
-    passing = nearest_tests(spectrum, name)
-    safety = Safety(chosen["excluded"], copy=chosen["copy"])
-    arguments = resolve(command, root, python=chosen["python"]).arguments
-    with safety.folder(Path(root)) as folder:
-        tests = RepeatedTests(arguments, folder, [test], (PATH["kind"],), passing, safety.excluded, Path(root))
-        found = NearestPath(tests, Paths(folder), name, passing, Order(chosen["order"]))
-        try:
-            interrupted = _search(found, PathSearchLimits(began + chosen["seconds"]))
-        finally:
-            tests.close()
-    same = [one.test for one in found.compared if one.same_path]
-    seconds = time.monotonic() - began
-    report = PathReport(NEAREST, name, found.nearest, same, len(found.compared), found.complete, seconds)
+    require_unchanged(evidence, _executed_files(spectrum, test.name), chosen["workspace"])
+    inquiry = PathInquiry(
+        Path(root),
+        resolve(command, root, python=chosen["python"]).arguments,
+        test,
+        spectrum,
+        chosen["seconds"],
+        chosen["technique"],
+        PathOptions(Order(chosen["order"])),
+        Safety(chosen["excluded"], copy=chosen["copy"]),
+    )
+    interrupted = _search(inquiry)
     if chosen["form"] == "json":
-        write_json(report, sys.stdout)
+        write_json(inquiry.report, sys.stdout)
     else:
-        write_text(report, sys.stdout, Sources(chosen["workspace"]))
-    warn(dict.fromkeys([*tests.notices, *found.problems]))
-    return INTERRUPTED if interrupted else 0 if found.nearest else NOTHING_TO_RANK
+        write_text(inquiry.report, sys.stdout, Sources(chosen["workspace"]))
+    warn(dict.fromkeys(inquiry.problems))
+    return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
 
 
-def _search(found: NearestPath, limits: PathSearchLimits) -> bool:
-    """Compare as long as the user lets it go on; whether it was interrupted."""
+def _search(inquiry: PathInquiry) -> bool:
+    """Search as long as the user lets it go on; whether it was interrupted."""
     try:
-        for _ in found.search(limits):
-            pass
+        with closing(inquiry.reports()) as reports:
+            for _ in reports:
+                pass
     except KeyboardInterrupt:
         return True  # what is known is kept, and shown
     return False

@@ -9,7 +9,8 @@ import time
 import pytest
 
 from suspectra.errors import EvidenceError
-from suspectra.experiments.nearest_path import NearestPath, Order, PathSearchLimits
+from suspectra.experiments.nearest_path import NearestPath
+from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 
@@ -112,10 +113,14 @@ def tests(tmp_path_factory):
 
 
 def search(tests, failing, *passing, order=Order.FEWEST, **limits):
+    found = searcher(tests, failing, *passing, order=order)
+    return found, list(found.search(PathSearchLimits(time.monotonic() + 60, **limits)))
+
+
+def searcher(tests, failing, *passing, order=Order.FEWEST):
     names = [f"test_cart.py::{name}" for name in passing]
-    found = NearestPath(*tests, f"test_cart.py::{failing}", names, order)
-    limits = PathSearchLimits(time.monotonic() + 60, **limits)
-    return found, list(found.search(limits))
+    test = FailingTest(f"test_cart.py::{failing}", "test_cart.py")
+    return NearestPath(PathSetting(test, *tests, names, PathOptions(order)))
 
 
 def in_words(differences):
@@ -123,14 +128,23 @@ def in_words(differences):
 
 
 def test_the_nearest_path_differs_in_the_decision_that_is_wrong(tests):
-    found, compared = search(tests, "test_member", "test_a_guest", "test_a_large_price", "test_a_small_cart")
-    assert found.complete
-    assert len(compared) == 3
+    found, reports = search(tests, "test_member", "test_a_guest", "test_a_large_price", "test_a_small_cart")
+    assert [report.complete for report in reports] == [False, False, False, True]
+    assert [report.candidates for report in reports] == [0, 1, 2, 3]
     assert found.nearest.test == "test_cart.py::test_a_small_cart"
     assert in_words(found.nearest.report) == [(18, "if", 1, True, False)]
     assert found.nearest.parts == found.nearest.report[0]
     assert found.nearest.differing == 1
     assert found.nearest.shared == 7
+    last = reports[-1]
+    assert (last.other, last.report, last.distance, last.parts) == (
+        found.nearest.test,
+        found.nearest.report,
+        found.nearest.differences,
+        found.nearest.parts,
+    )
+    assert last.summary == "test_cart.py::test_a_small_cart passes, and goes the same way for 7 decisions and calls."
+    assert not last.notes
 
 
 def test_the_papers_order_takes_the_latest_decisions(tests):
@@ -141,11 +155,26 @@ def test_the_papers_order_takes_the_latest_decisions(tests):
 
 
 def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
-    found, compared = search(tests, "test_member", "test_the_same_way", "test_a_guest")
-    assert [one.same_path for one in compared] == [True, False]
+    found, reports = search(tests, "test_member", "test_the_same_way", "test_a_guest")
+    assert [one.same_path for one in found.compared] == [True, False]
     assert found.nearest.test == "test_cart.py::test_a_guest"
-    alone, _ = search(tests, "test_member", "test_the_same_way")
-    assert alone.nearest is None
+    assert reports[-1].notes == (
+        "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart.",
+    )
+    _, alone = search(tests, "test_member", "test_the_same_way")
+    assert not alone[-1].found
+    assert not alone[-1].summary
+    assert alone[-1].complete
+
+
+def test_it_says_why_no_passing_test_helps(tests):
+    _, none = search(tests, "test_member")
+    assert none[-1].notes == ("There is no passing test to compare with: record one that does nearly the same.",)
+    _, far = search(tests, "test_member", "test_positive")
+    assert far[-1].notes == (
+        "No passing test goes near: test_cart.py::test_positive shares 0 of 8 decisions and calls."
+        " A test that does nearly the same, and passes, would tell more.",
+    )
 
 
 def test_an_exception_that_ends_the_run(tests):
@@ -154,8 +183,8 @@ def test_an_exception_that_ends_the_run(tests):
 
 
 def test_tests_that_do_not_pass_are_left_out(tests):
-    found, compared = search(tests, "test_member", "test_that_fails_too", "test_skipped", "test_a_guest")
-    assert [one.test for one in compared] == ["test_cart.py::test_a_guest"]
+    found, _ = search(tests, "test_member", "test_that_fails_too", "test_skipped", "test_a_guest")
+    assert [one.test for one in found.compared] == ["test_cart.py::test_a_guest"]
     assert [problem.cause for problem in found.problems] == [
         f"test_cart.py::{name} does not pass when it runs alone, so it was not compared"
         for name in ("test_that_fails_too", "test_skipped")
@@ -163,10 +192,12 @@ def test_tests_that_do_not_pass_are_left_out(tests):
 
 
 def test_a_limit_leaves_the_search_incomplete(tests):
-    assert len(search(tests, "test_member", "test_a_guest", "test_a_small_cart", passing=1)[1]) == 1
-    found = NearestPath(*tests, "test_cart.py::test_member", ["test_cart.py::test_a_guest"])
-    assert not list(found.search(PathSearchLimits(0.0)))
-    assert not found.complete
+    _, reports = search(tests, "test_member", "test_a_guest", "test_a_small_cart", candidates=1)
+    assert reports[-1].candidates == 1
+    assert reports[-1].notes == ("1 passing test that executes less of the same was not compared.",)
+    (report,) = searcher(tests, "test_member", "test_a_guest").search(PathSearchLimits(0.0))
+    assert not report.complete
+    assert report.notes == ("1 passing test is left to be compared: give more seconds for it.",)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,73 +13,25 @@ from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.mutants import nearest_first
-from suspectra.experiments.recorded_paths import MAX_EVENTS, Paths, RecordedPath
-from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.repeated_tests import RepeatedTests
-from suspectra.location import Location
+from suspectra.experiments.path_searching import Order, PathSearcher, PathSearchLimits, PathSetting
+from suspectra.experiments.recorded_paths import Paths, truth
 from suspectra.paths.distance import differing_events, distance, parting
-from suspectra.paths.path import NO_BRANCH, Path
+from suspectra.paths.path import Path
+from suspectra.paths.report import PathReport, ReportedPlace
+from suspectra.quantity import enumeration, many
 from suspectra.spectrum import Spectrum
 
 MAX_PASSING = 20
 """Passing tests that are compared with a failing one."""
 
+MAX_NAMED = 3
+"""Tests that a sentence names."""
+
+FAR = 0.5
+"""A passing test goes near the failing one if it shares at least so much of its decisions and calls."""
+
 MAX_ALIKE = 3
 """Passing tests that execute the same statements, of which more come after all others: they often take one path."""
-
-
-_ENDED = {
-    Outcome.PASSED: "passes when it runs alone",
-    Outcome.SKIPPED: "is skipped when it runs alone",
-    Outcome.STEPS: f"makes more than {MAX_EVENTS:,} decisions",
-    Outcome.TIMEOUT: f"takes more than {TRACE_S:.0f} s",
-    Outcome.CRASHED: "ends its process when it runs alone",
-    Outcome.NOT_REACHED: "was not run",
-}
-
-
-class Order(str, Enum):
-    """What makes a path near.
-
-    Examples
-    --------
-    >>> Order("fewest") is Order.FEWEST
-    True
-    """
-
-    FEWEST = "fewest"
-    """Few events differ."""
-    LATEST = "latest"
-    """The branches that come out differently are late in the failing run, as paper 001 orders them (Definition 4)."""
-
-
-class PathDifference(NamedTuple):
-    """A decision or a call of the failing run that is different in the passing one.
-
-    Parameters
-    ----------
-    location : Location
-        Of what is decided by; for a call, of the body of the function.
-    kind : str
-        That of the decision, such as ``if``, or ``call``.
-    instance : int
-        Its how many-th time in the failing run, from 1.
-    outcome : bool or None
-        How it came out; None for a call.
-    wanted : bool or None
-        How it came out in the passing run; None where that has no such event.
-
-    Examples
-    --------
-    >>> PathDifference(Location("cart.py", 8, 8), "if", 2, False, True).location.short
-    'cart.py:8'
-    """
-
-    location: Location
-    kind: str
-    instance: int
-    outcome: bool | None
-    wanted: bool | None
 
 
 class NearPath(NamedTuple):
@@ -93,26 +43,29 @@ class NearPath(NamedTuple):
         Its name.
     differing : int
         In how many events the runs differ.
+    aligned : int
+        How many events of the failing run have a counterpart.
     shared : int
         How many events of the failing run come before the first that differs.
-    parts : PathDifference or None
+    parts : ReportedPlace or None
         The first event that differs; None where the failing run has ended before, or takes the same path.
-    differences : tuple of PathDifference
+    differences : tuple of ReportedPlace
         The decisions that came out differently, in the order of the failing run.
     nearness : tuple of int
         Orders distances as paper 001 does, nearest first.
 
     Examples
     --------
-    >>> NearPath("test_b", 0, 12, None, (), (0,)).same_path
+    >>> NearPath("test_b", 0, 12, 12, None, (), (0,)).same_path
     True
     """
 
     test: str
     differing: int
+    aligned: int
     shared: int
-    parts: PathDifference | None
-    differences: tuple[PathDifference, ...]
+    parts: ReportedPlace | None
+    differences: tuple[ReportedPlace, ...]
     nearness: tuple[int, ...]
 
     @property
@@ -121,104 +74,93 @@ class NearPath(NamedTuple):
         return self.differing == 0
 
     @property
-    def report(self) -> tuple[PathDifference, ...]:
+    def summary(self) -> str:
+        """Which test it is, and how long it goes the same way."""
+        return f"{self.test} passes, and goes the same way for {_in_words(self.shared)}."
+
+    @property
+    def report(self) -> tuple[ReportedPlace, ...]:
         """The decisions that came out differently; where there are none, the event where the runs part."""
         return self.differences or (() if self.parts is None else (self.parts,))
 
 
-@dataclass(frozen=True)
-class PathSearchLimits:
-    """How long to search.
-
-    Parameters
-    ----------
-    end : float
-        When to stop, as ``time.monotonic`` has it.
-    passing : int, optional
-        With how many passing tests to compare at most.
-
-    Examples
-    --------
-    >>> PathSearchLimits(0.0).passing
-    20
-    """
-
-    end: float
-    passing: int = MAX_PASSING
-
-
-class NearestPath:
+class NearestPath(PathSearcher):
     """Compares the path of a failing test with those of passing ones.
 
     Parameters
     ----------
-    tests : RepeatedTests
-        Runs them; it was made for runs of the kind ``path``.
-    paths : Paths
-        Records them.
-    failing : str
-        The name of the failing test.
-    passing : sequence of str
-        The names of passing tests, those first whose coverage is nearest.
-    order : Order, optional
-        What makes a path near.
+    setting : PathSetting
+        What the search is about.
 
     Attributes
     ----------
-    problems : list of Problem
-        Why passing tests were left out.
-    complete : bool
-        Whether all passing tests were compared.
     compared : list of NearPath
         The tests that were compared, and pass when they run alone.
     """
 
-    def __init__(
-        self, tests: RepeatedTests, paths: Paths, failing: str, passing: Sequence[str], order: Order = Order.FEWEST
-    ):
-        self.problems: list[Problem] = []
-        self.complete = False
+    def __init__(self, setting: PathSetting):
+        super().__init__(setting)
         self.compared: list[NearPath] = []
-        self._tests, self._paths, self._failing, self._order = tests, paths, failing, order
-        self._passing = tuple(passing)
+        self._order, self._passing = setting.options.order, tuple(setting.passing)
 
-    def search(self, limits: PathSearchLimits) -> Iterator[NearPath]:
-        """Compare one passing test after the other.
-
-        Parameters
-        ----------
-        limits : PathSearchLimits
-            When to stop.
-
-        Yields
-        ------
-        NearPath
-            Each that is compared.
-
-        Raises
-        ------
-        EvidenceError
-            When the failing test passes, takes another path each time, or makes no decision in the program.
-        """
-        self.complete = False
-        failing = self._failing_path()
-        for name in self._passing[: limits.passing]:
+    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set."""
+        failing = self.failing_run()
+        chosen = self._passing[: limits.candidates or MAX_PASSING]
+        left = len(self._passing) - len(chosen)
+        for done, name in enumerate(chosen):
             check()
+            yield self._report(failing, len(chosen) - done, left)
             if time.monotonic() >= limits.end:
                 return
             try:
-                found = self._record(name)
+                found = self.record(name)
             except EvidenceError as error:
                 self.problems.append(error.problem)
                 continue
             if found.answer.outcome is Outcome.PASSED:
-                one = compare(failing, found.path, self._paths, name)
-                self.compared.append(one)
-                yield one
+                self.compared.append(compare(failing, found.path, self.setting.paths, name))
             else:
                 cause = f"{name} does not pass when it runs alone, so it was not compared"
                 self.problems.append(Problem("", "", cause, "record the tests again"))
-        self.complete = True
+        yield self._report(failing, 0, left)
+
+    def _report(self, failing: Path, pending: int, left: int) -> PathReport:
+        nearest, test = self.nearest, self.setting.test.name
+        return PathReport(
+            "nearest-path",
+            test,
+            () if nearest is None else nearest.report,
+            None if nearest is None else nearest.test,
+            () if nearest is None else nearest.differences,
+            len(self.compared),
+            pending == 0,
+            0.0,
+            "" if nearest is None else nearest.summary,
+            None if nearest is None else nearest.parts,
+            tuple(self._notes(len(failing), pending, left)),
+        )
+
+    def _notes(self, events: int, pending: int, left: int) -> Iterator[str]:
+        nearest = self.nearest
+        same = [one.test for one in self.compared if one.same_path]
+        if same:
+            named = [*same[:MAX_NAMED], *([f"{len(same) - MAX_NAMED} more"] if len(same) > MAX_NAMED else [])]
+            verbs = ("takes", "passes") if len(same) == 1 else ("take", "pass")
+            yield f"{enumeration(named)} {verbs[0]} the very same path and {verbs[1]}: only values tell them apart."
+        if nearest is not None and nearest.aligned < FAR * events:
+            yield (
+                f"No passing test goes near: {nearest.test} shares {nearest.aligned:,} of {_in_words(events)}. "
+                "A test that does nearly the same, and passes, would tell more."
+            )
+        if not self.compared and not pending:
+            yield "There is no passing test to compare with: record one that does nearly the same."
+        if pending:
+            verb, it = ("is", "it") if pending == 1 else ("are", "them")
+            yield f"{many(pending, 'passing test')} {verb} left to be compared: give more seconds for {it}."
+        if left:
+            verbs = ("executes", "was") if left == 1 else ("execute", "were")
+            yield f"{many(left, 'passing test')} that {verbs[0]} less of the same {verbs[1]} not compared."
 
     @property
     def nearest(self) -> NearPath | None:
@@ -231,26 +173,6 @@ class NearestPath:
         if self._order is Order.LATEST:
             return one.nearness, one.differing, place
         return one.differing, one.nearness, place
-
-    def _record(self, name: str) -> RecordedPath:
-        return self._paths.record(self._tests.machine(name), name, TRACE_S)
-
-    def _failing_path(self) -> Path:
-        first, again = self._record(self._failing), self._record(self._failing)
-        name = self._failing
-        if first.answer.outcome is not Outcome.FAILED:
-            cause, cure = f"{name} {_ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
-        elif not len(first.path):
-            cause = f"{name} makes no decision in the program, and calls none of its functions"
-            cure = "choose a test that executes code of the workspace"
-        elif (differs := parting(first.path, again.path)) is not None:
-            place = min(differs.position, len(first.path) - 1)
-            where = self._paths.places[int(first.path.statement[place])].location.short
-            cause = f"two runs of {name} take different paths, from {where} on"
-            cure = "let it not depend on time, chance, threads or what ran before"
-        else:
-            return first.path
-        raise EvidenceError(Problem("", "", cause, cure))
 
 
 def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
@@ -307,19 +229,15 @@ def compare(failing: Path, passing: Path, paths: Paths, test: str) -> NearPath:
     counterpart = failing.aligned(passing)
     first, apart = parting(failing, passing), distance(failing, passing)
 
-    def difference(position: int) -> PathDifference:
-        statement = int(failing.statement[position])
-        place = paths.places[statement]
-        instance = int(np.count_nonzero(failing.statement[: position + 1] == statement))
+    def difference(position: int) -> ReportedPlace:
         other = int(counterpart[position])
-        outcome = _truth(int(failing.outcome[position]))
-        wanted = None if other < 0 else _truth(int(passing.outcome[other]))
-        return PathDifference(place.location, place.kind, instance, outcome, wanted)
+        return paths.reported(failing, position, None if other < 0 else truth(int(passing.outcome[other])))
 
     parts = None if first is None or first.position == len(failing) else difference(first.position)
     return NearPath(
         test,
         differing_events(failing, passing),
+        int(np.count_nonzero(counterpart >= 0)),
         len(failing) if first is None else first.position,
         parts,
         tuple(map(difference, apart.branches)),
@@ -327,5 +245,5 @@ def compare(failing: Path, passing: Path, paths: Paths, test: str) -> NearPath:
     )
 
 
-def _truth(outcome: int) -> bool | None:
-    return None if outcome == NO_BRANCH else bool(outcome)
+def _in_words(events: int) -> str:
+    return "1 decision or call" if events == 1 else f"{events:,} decisions and calls"

@@ -16,6 +16,7 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.runs import Answer, Runs, answer_of
 from suspectra.location import Location
 from suspectra.paths.path import NO_BRANCH, Path
+from suspectra.paths.report import ReportedPlace
 from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
 from suspectra_recorder.experiments.call_marks import Body
@@ -151,6 +152,28 @@ class Paths:
         }
         return RecordedPath(answer_of(ended), whole)
 
+    def reported(self, path: Path, position: int, wanted: bool | None) -> ReportedPlace:
+        """Say what an event of a failing run is.
+
+        Parameters
+        ----------
+        path : Path
+            The failing run, recorded here.
+        position : int
+            Of the event.
+        wanted : bool or None
+            How it comes out in a run that passes.
+
+        Returns
+        -------
+        ReportedPlace
+            With how often it was executed by then.
+        """
+        statement = int(path.statement[position])
+        place = self.places[statement]
+        instance = int(np.count_nonzero(path.statement[: position + 1] == statement))
+        return ReportedPlace(place.location, place.kind, instance, truth(int(path.outcome[position])), wanted)
+
     def number(self, file: str, kind: str, index: int, place: Place) -> int:
         """The number of a decision or a function, the same in all runs.
 
@@ -280,6 +303,27 @@ class _Program:
         table = self._tables[file]
         point = table.first_on(line)
         return point + self._first_point[self._files[file]] if point >= 0 else -1
+
+
+def truth(outcome: int) -> bool | None:
+    """Say how an event of a recorded path came out.
+
+    Parameters
+    ----------
+    outcome : int
+        As the path has it.
+
+    Returns
+    -------
+    bool or None
+        None for a call.
+
+    Examples
+    --------
+    >>> truth(1), truth(0), truth(-1)
+    (True, False, None)
+    """
+    return None if outcome == NO_BRANCH else bool(outcome)
 
 
 def _column(text: str) -> Ints:

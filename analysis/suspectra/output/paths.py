@@ -1,55 +1,17 @@
-"""The passing test whose path is nearest to a failing one's, as text or as one JSON object."""
+"""What a search for paths has found, as text or as one JSON object."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from suspectra.evidence.sources import Sources
-from suspectra.experiments.nearest_path import NearPath, PathDifference
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
-from suspectra.quantity import enumeration, many, ordinal
+from suspectra.paths.report import PathReport, ReportedPlace
+from suspectra.quantity import many, ordinal
 
-_MAX_NAMED = 3  # tests that a sentence names
 _PLACE_SHARE = 0.5  # of the columns
-
-
-class PathReport(NamedTuple):
-    """What a comparison of paths has found.
-
-    Parameters
-    ----------
-    technique : str
-        Its name.
-    test : str
-        The failing test.
-    nearest : NearPath or None
-        The nearest path of a passing test; None for none that differs.
-    same_path : sequence of str
-        Passing tests that take the very same path.
-    candidates : int
-        With how many passing tests it was compared.
-    complete : bool
-        Whether there was time for all.
-    seconds : float
-        How long it took.
-
-    Examples
-    --------
-    >>> same = NearPath("test_b", 0, 12, None, (), (0,))
-    >>> report = PathReport("nearest-path", "test_sum", None, [same.test], 1, True, 0.2)
-    >>> report.nearest, report.same_path
-    (None, ['test_b'])
-    """
-
-    technique: str
-    test: str
-    nearest: NearPath | None
-    same_path: Sequence[str]
-    candidates: int
-    complete: bool
-    seconds: float
 
 
 def write_json(report: PathReport, out: TextIO) -> None:
@@ -66,12 +28,10 @@ def write_json(report: PathReport, out: TextIO) -> None:
     --------
     >>> import io
     >>> out = io.StringIO()
-    >>> write_json(PathReport("nearest-path", "test_sum", None, ["test_b"], 1, True, 0.2), out)
+    >>> write_json(PathReport("nearest-path", "test_sum", (), None, (), 1, True, 0.2), out)
     >>> json.loads(out.getvalue())["candidates"]
     1
     """
-    nearest = report.nearest
-    differences = nearest.report if nearest is not None else ()
     document = {
         "technique": report.technique,
         "report": [
@@ -82,22 +42,22 @@ def write_json(report: PathReport, out: TextIO) -> None:
                 "outcome": one.outcome,
                 "wanted": one.wanted,
             }
-            for one in differences
+            for one in report.report
         ],
-        "with": nearest.test if nearest is not None else None,
+        "with": report.other,
         "distance": [
-            {"file": one.location.file, "line": one.location.line, "instance": one.instance}
-            for one in (nearest.differences if nearest is not None else ())
+            {"file": one.location.file, "line": one.location.line, "instance": one.instance} for one in report.distance
         ],
         "candidates": report.candidates,
         "complete": report.complete,
         "seconds": round(report.seconds, 3),
+        "notes": list(report.notes),
     }
     out.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
-    r"""Write where the runs part, and what else came out differently.
+    r"""Write where the run that passes parts from the failing one, and what else came out differently.
 
     Parameters
     ----------
@@ -113,45 +73,37 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
     >>> import sys
     >>> from suspectra.location import Location
     >>> _ = (folder / "cart.py").write_text("if prices:\n    total = 1\n")
-    >>> parts = PathDifference(Location("cart.py", 1, 1), "if", 2, False, True)
-    >>> near = NearPath("test_b", 1, 12, parts, (parts,), (1,))
-    >>> report = PathReport("nearest-path", "test_sum", near, [], 1, True, 0.2)
+    >>> parts = ReportedPlace(Location("cart.py", 1, 1), "if", 2, False, True)
+    >>> how = "test_b passes, and goes the same way for 12 decisions and calls."
+    >>> report = PathReport("nearest-path", "test_sum", (parts,), "test_b", (parts,), 1, True, 0.2, how, parts)
     >>> write_text(report, sys.stdout, Sources(folder))
     test_b passes, and goes the same way for 12 decisions and calls.
     <BLANKLINE>
     Here they part:
       cart.py:1  false the 2nd time, there true  if prices:
     <BLANKLINE>
-    compared with 1 passing test in 0.2 s
+    1 candidate in 0.2 s
     """
-    style = Style(out)
-    nearest = report.nearest
-    if nearest is None:
-        out.write(f"No passing test was found that takes another path than {safe(report.test)}.\n")
+    if report.summary:
+        out.write(Style(out)(safe(report.summary), "bold") + "\n")
     else:
-        events = "decision or call" if nearest.shared == 1 else "decisions and calls"
-        sentence = f"{safe(nearest.test)} passes, and goes the same way for {nearest.shared} {events}."
-        out.write(style(sentence, "bold") + "\n")
-        if nearest.parts is None:
-            out.write("Then it goes on, where the failing test has ended.\n")
-        else:
-            out.write("\nHere they part:\n")
-            _write_differences([nearest.parts], out, sources)
-        others = [one for one in nearest.differences if one != nearest.parts]
-        if others:
-            out.write("\nThis came out differently, too:\n")
-            _write_differences(others, out, sources)
-    if report.same_path:
-        same = list(map(safe, report.same_path[:_MAX_NAMED]))
-        same += [f"{len(report.same_path) - _MAX_NAMED} more"] if len(report.same_path) > _MAX_NAMED else []
-        verbs = ("takes", "passes") if len(report.same_path) == 1 else ("take", "pass")
-        sentence = f"{enumeration(same)} {verbs[0]} the very same path and {verbs[1]}: only values tell them apart."
-        out.write(f"\n{sentence}\n")
+        out.write(f"No run was found that passes and takes another path than {safe(report.test)}.\n")
+    if report.parts is not None:
+        out.write("\nHere they part:\n")
+        _write_differences([report.parts], out, sources)
+    elif report.summary and not report.distance:
+        out.write("Then it goes on, where the failing test has ended.\n")
+    others = [one for one in report.distance if one != report.parts]
+    if others:
+        out.write("\nThis came out differently, too:\n")
+        _write_differences(others, out, sources)
+    for note in report.notes:
+        out.write(f"\n{safe(note)}\n")
     end = "" if report.complete else "; there was no time for more"
-    out.write(f"\ncompared with {many(report.candidates, 'passing test')} in {report.seconds:.1f} s{end}\n")
+    out.write(f"\n{many(report.candidates, 'candidate')} in {report.seconds:.1f} s{end}\n")
 
 
-def _write_differences(differences: Sequence[PathDifference], out: TextIO, sources: Sources) -> None:
+def _write_differences(differences: Sequence[ReportedPlace], out: TextIO, sources: Sources) -> None:
     columns = terminal_width(out)
     places = [safe(f"{one.location.file}:{one.location.line}") for one in differences]
     words = list(map(in_words, differences))
@@ -162,12 +114,12 @@ def _write_differences(differences: Sequence[PathDifference], out: TextIO, sourc
         out.write(fit(begin + text, columns).rstrip() + "\n")
 
 
-def in_words(one: PathDifference) -> str:
+def in_words(one: ReportedPlace) -> str:
     """Say how an event came out in both runs.
 
     Parameters
     ----------
-    one : PathDifference
+    one : ReportedPlace
         The event.
 
     Returns
@@ -178,7 +130,7 @@ def in_words(one: PathDifference) -> str:
     Examples
     --------
     >>> from suspectra.location import Location
-    >>> in_words(PathDifference(Location("cart.py", 8, 8), "if", 2, False, True))
+    >>> in_words(ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True))
     'false the 2nd time, there true'
     """
     time = "" if one.instance == 1 else f" the {ordinal(one.instance)} time"

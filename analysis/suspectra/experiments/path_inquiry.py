@@ -1,0 +1,99 @@
+"""A search for paths about one recorded test that fails, from its beginning to its end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from suspectra.errors import Problem
+from suspectra.experiments.nearest_path import nearest_tests
+from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
+from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
+from suspectra.experiments.recorded_paths import Paths
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.safety import Safety
+from suspectra.paths.report import PathReport
+from suspectra.spectrum import Spectrum
+
+
+@dataclass
+class PathInquiry:
+    """Asks for a run that passes and goes nearly the way of a failing test, within some time.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    test : FailingTest
+        The test that fails.
+    spectrum : Spectrum
+        Which tests execute what.
+    seconds : float, optional
+        For the whole.
+    technique : str, optional
+        A name of `suspectra.experiments.path_techniques.TECHNIQUES`.
+    options : PathOptions, optional
+        What else the user has chosen.
+    safety : Safety, optional
+        Which tests run, and where.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        What could not be done, and what is different from a run by pytest itself.
+    """
+
+    workspace: Path
+    command: Sequence[str]
+    test: FailingTest
+    spectrum: Spectrum
+    seconds: float = 30.0
+    technique: str = DEFAULT
+    options: PathOptions = field(default_factory=PathOptions)
+    safety: Safety = field(default_factory=Safety)
+    problems: list[Problem] = field(default_factory=list, init=False)
+    _report: PathReport | None = field(default=None, init=False)
+    _began: float = field(default=0.0, init=False)
+
+    def reports(self) -> Generator[PathReport]:
+        """Search until nothing is left to be tried, or the time is up.
+
+        Yields
+        ------
+        PathReport
+            All that is known, each time that there is more. Close the generator to stop early: no process is left.
+
+        Raises
+        ------
+        EvidenceError
+            When nothing can be found out about the test.
+        """
+        self._began = time.monotonic()
+        technique = TECHNIQUES[self.technique]
+        workspace = Path(os.path.realpath(self.workspace))
+        passing = nearest_tests(self.spectrum, self.test.name)
+        with self.safety.folder(workspace) as folder:
+            tests = RepeatedTests(
+                self.command, folder, [self.test], technique.kinds, passing, self.safety.excluded, workspace
+            )
+            searcher = technique.load()(PathSetting(self.test, tests, Paths(folder), passing, self.options))
+            with closing(tests):
+                try:
+                    for report in searcher.search(PathSearchLimits(self._began + self.seconds)):
+                        self._report = report
+                        yield self.report
+                finally:
+                    self.problems = list(dict.fromkeys([*tests.notices, *searcher.problems]))
+
+    @property
+    def report(self) -> PathReport:
+        """What is known so far."""
+        seconds = time.monotonic() - self._began if self._began else 0.0
+        known = self._report or PathReport(self.technique, self.test.name, (), None, (), 0, False, 0.0)
+        return replace(known, seconds=seconds)

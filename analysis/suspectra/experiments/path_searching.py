@@ -1,0 +1,188 @@
+"""What all searches for paths have in common: what they are about, their limits, and how they report."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiment import Outcome
+from suspectra.experiments.recorded_paths import MAX_EVENTS, Paths, RecordedPath
+from suspectra.experiments.repeated_test import TRACE_S
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.paths.distance import parting
+from suspectra.paths.path import Path
+from suspectra.paths.report import PathReport
+
+_ENDED = {
+    Outcome.PASSED: "passes when it runs alone",
+    Outcome.SKIPPED: "is skipped when it runs alone",
+    Outcome.STEPS: f"makes more than {MAX_EVENTS:,} decisions",
+    Outcome.TIMEOUT: f"takes more than {TRACE_S:.0f} s",
+    Outcome.CRASHED: "ends its process when it runs alone",
+    Outcome.NOT_REACHED: "was not run",
+}
+
+
+class Order(str, Enum):
+    """What makes a path near.
+
+    Examples
+    --------
+    >>> Order("fewest") is Order.FEWEST
+    True
+    """
+
+    FEWEST = "fewest"
+    """Few events differ."""
+    LATEST = "latest"
+    """The branches that come out differently are late in the failing run, as paper 001 orders them (Definition 4)."""
+
+
+@dataclass(frozen=True)
+class PathOptions:
+    """What a user can choose besides the technique.
+
+    Parameters
+    ----------
+    order : Order, optional
+        What makes a path near, for techniques that compare given runs.
+
+    Examples
+    --------
+    >>> PathOptions().order.value
+    'fewest'
+    """
+
+    order: Order = Order.FEWEST
+
+
+@dataclass(frozen=True)
+class PathSearchLimits:
+    """How long to search.
+
+    Parameters
+    ----------
+    end : float
+        When to stop, as ``time.monotonic`` has it.
+    candidates : int, optional
+        How many runs to try or compare at most; each technique has a limit of its own.
+
+    Examples
+    --------
+    >>> PathSearchLimits(0.0, 20).candidates
+    20
+    """
+
+    end: float
+    candidates: int | None = None
+
+
+@dataclass(frozen=True)
+class PathSetting:
+    """What a search for paths is about.
+
+    Parameters
+    ----------
+    test : FailingTest
+        The failing test.
+    tests : RepeatedTests
+        Runs it and the passing ones; it was made for the kinds of runs that the technique needs.
+    paths : Paths
+        Records paths.
+    passing : sequence of str
+        The names of passing tests, those first whose coverage is nearest.
+    options : PathOptions, optional
+        What the user has chosen.
+    """
+
+    test: FailingTest
+    tests: RepeatedTests
+    paths: Paths
+    passing: Sequence[str]
+    options: PathOptions = field(default_factory=PathOptions)
+
+
+class PathSearcher(ABC):
+    """Searches for a run that passes and goes nearly the way of a failing one.
+
+    Parameters
+    ----------
+    setting : PathSetting
+        What the search is about.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        What could not be done.
+    """
+
+    def __init__(self, setting: PathSetting):
+        self.setting = setting
+        self.problems: list[Problem] = []
+
+    @abstractmethod
+    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+        """Search until nothing is left to be tried, or a limit is met.
+
+        Parameters
+        ----------
+        limits : PathSearchLimits
+            When to stop.
+
+        Returns
+        -------
+        iterator of PathReport
+            All that is known, each time that there is more. The last one says whether the search is complete.
+
+        Raises
+        ------
+        EvidenceError
+            When nothing can be found out about the test.
+        """
+
+    def record(self, test: str) -> RecordedPath:
+        """Run a test unaltered, and note its path.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+
+        Returns
+        -------
+        RecordedPath
+            However the test ends.
+        """
+        return self.setting.paths.record(self.setting.tests.machine(test), test, TRACE_S)
+
+    def failing_run(self) -> Path:
+        """Record the path of the failing test twice.
+
+        Returns
+        -------
+        Path
+            The same both times.
+
+        Raises
+        ------
+        EvidenceError
+            When it passes, takes another path each time, or executes nothing of the program.
+        """
+        name = self.setting.test.name
+        first, again = self.record(name), self.record(name)
+        if first.answer.outcome is not Outcome.FAILED:
+            cause, cure = f"{name} {_ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
+        elif not len(first.path):
+            cause = f"{name} makes no decision in the program, and calls none of its functions"
+            cure = "choose a test that executes code of the workspace"
+        elif (differs := parting(first.path, again.path)) is not None:
+            place = min(differs.position, len(first.path) - 1)
+            where = self.setting.paths.places[int(first.path.statement[place])].location.short
+            cause = f"two runs of {name} take different paths, from {where} on"
+            cure = "let it not depend on time, chance, threads or what ran before"
+        else:
+            return first.path
+        raise EvidenceError(Problem("", "", cause, cure))

@@ -1,0 +1,75 @@
+"""The techniques that search for paths. Only descriptions are here: every command line loads this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from suspectra.technique_info import Need, TechniqueInfo
+
+if TYPE_CHECKING:
+    from suspectra.experiments.path_searching import PathSearcher
+
+FAMILY = "paths"
+DEFAULT = "nearest-path"
+"""The technique unless another one is chosen."""
+
+PATH_KIND = "path"
+"""The kind of runs whose path is recorded."""
+
+_PAPER = "Wang & Roychoudhury 2005"
+
+
+@dataclass(frozen=True)
+class PathTechnique:
+    """A search for paths that is not loaded yet.
+
+    Parameters
+    ----------
+    info : TechniqueInfo
+        Its description; the formula says which run it looks for.
+    place : str
+        Module and class, as ``module:Class``.
+    kinds : tuple of str, optional
+        The kinds of runs that it asks for.
+
+    Examples
+    --------
+    >>> TECHNIQUES["nearest-path"].load().__name__
+    'NearestPath'
+    """
+
+    info: TechniqueInfo
+    place: str
+    kinds: tuple[str, ...] = (PATH_KIND,)
+
+    def load(self) -> type[PathSearcher]:
+        """Import the class.
+
+        Returns
+        -------
+        type
+            A subclass of :class:`~suspectra.experiments.path_searching.PathSearcher`.
+        """
+        module, _, name = self.place.partition(":")
+        searcher: type[PathSearcher] = getattr(import_module(module), name)
+        return searcher
+
+
+_ALL = (
+    PathTechnique(
+        TechniqueInfo(
+            "nearest-path",
+            "Nearest path",
+            FAMILY,
+            _PAPER,
+            "the passing test whose decisions and calls differ least from those of the failing one",
+            frozenset({Need.LINES, Need.PATHS}),
+            "Where passing tests do nearly what the failing one does. Nothing is altered.",
+        ),
+        "suspectra.experiments.nearest_path:NearestPath",
+    ),
+)
+TECHNIQUES = {technique.info.name: technique for technique in _ALL}
+"""All of them, by name."""

@@ -1,0 +1,91 @@
+"""What a search for paths has found, by whichever technique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from suspectra.location import Location
+
+
+class ReportedPlace(NamedTuple):
+    """A decision or a call of a failing run that is different in a run that passes.
+
+    Parameters
+    ----------
+    location : Location
+        Of what is decided by; for a call, of the body of the function.
+    kind : str
+        That of the decision, such as ``if``, or ``call``.
+    instance : int
+        Its how many-th time in the failing run, from 1.
+    outcome : bool or None
+        How it came out; None for a call.
+    wanted : bool or None
+        How it came out in the run that passes; None where that has no such event.
+
+    Examples
+    --------
+    >>> ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True).location.short
+    'cart.py:8'
+    """
+
+    location: Location
+    kind: str
+    instance: int
+    outcome: bool | None
+    wanted: bool | None
+
+
+@dataclass(frozen=True)
+class PathReport:
+    """What one search for paths has found so far.
+
+    Parameters
+    ----------
+    technique : str
+        Its name.
+    test : str
+        The name of the failing test.
+    report : tuple of ReportedPlace
+        The statements that it names, the most suspicious one first.
+    other : str or None
+        The run that passes: the name of its test, or its input as text; None for the same test and input.
+    distance : tuple of ReportedPlace
+        The decisions that came out differently, in the order of the failing run.
+    candidates : int
+        How many runs were tried or compared.
+    complete : bool
+        Whether nothing is left to be tried. Limits other than the time are among the notes.
+    seconds : float
+        How long it took.
+    summary : str, optional
+        What was found, as one sentence; empty for nothing.
+    parts : ReportedPlace, optional
+        Where the two runs part: up to there they go the same way. None where one ended before.
+    notes : tuple of str, optional
+        What else is to be known, as sentences: limits that were met, and what could not be done.
+
+    Examples
+    --------
+    >>> place = ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True)
+    >>> PathReport("nearest-path", "test_a", (place,), "test_b", (place,), 3, True, 0.25).found
+    True
+    """
+
+    technique: str
+    test: str
+    report: tuple[ReportedPlace, ...]
+    other: str | None
+    distance: tuple[ReportedPlace, ...]
+    candidates: int
+    complete: bool
+    seconds: float
+    summary: str = ""
+    parts: ReportedPlace | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether it names any statement."""
+        return bool(self.report)
