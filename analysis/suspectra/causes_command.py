@@ -14,15 +14,15 @@ import click
 from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
-from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS
+from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.causes.inquiry import Inquiry
 
-SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES)
-"""The options about what altered runs may do."""
+SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
+"""The options about what altered runs may do, and what is shown of them."""
 
 
 def register(cli: click.Group) -> None:
@@ -62,6 +62,7 @@ class _Options(TypedDict):
     exclude_markers: tuple[str, ...]
     copy: bool
     all_modules: bool
+    hide_values: bool
     test: str
 
 
@@ -87,6 +88,7 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
         chosen["causes_seconds"],
         chosen["technique"],
         Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"]),
+        values_shown=not chosen["hide_values"],
     )
     interrupted = _search(inquiry)
     report = inquiry.report

@@ -63,7 +63,7 @@ ALL_MODULES = Option(
 FORKS = Option(
     "forks", False, "Switch decisions in forks of one run, which share its open files: faster for long tests."
 )
-HIDE_VALUES = Option("hide_values", False, "Log why a value was tried, and not the value.")
+HIDE_VALUES = Option("hide_values", False, "Show and log no values of the program, only why one was tried.")
 
 EXPERIMENTS = (EXCLUDE_MARKERS, COPY, ALL_MODULES, FORKS, HIDE_VALUES)
 """The options of all experiments. Each is a parameter of an investigation or of its safety."""

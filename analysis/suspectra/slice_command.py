@@ -12,7 +12,7 @@ import click
 from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
 from suspectra.console import NOTHING_TO_RANK, declared, options, parse_location, warn, workspace_option, written
 from suspectra.errors import Problem, UsageError
-from suspectra.options import COPY, EXCLUDE_MARKERS
+from suspectra.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,7 +44,7 @@ def register(cli: click.Group) -> None:
     @click.option("--format", "form", type=click.Choice(["tree", "json", "svg"]), default="tree", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @click.option("--top", type=click.IntRange(min=1), help="How many steps.  [default: 40; json 1,000; svg 14]")
-    @options(*map(declared, (EXCLUDE_MARKERS, COPY)))
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
     @click.argument("place", required=False, metavar="")
     @click.pass_context
     def slice_(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -70,6 +70,7 @@ class _Options(TypedDict):
     top: int | None
     exclude_markers: tuple[str, ...]
     copy: bool
+    hide_values: bool
     place: str | None
 
 
@@ -96,7 +97,9 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
         Path(root),
         resolve(command, root, python=chosen["python"]).arguments,
         [failing[name] for name in suspicion.in_turn(failing)],
+        suspicion,
         Safety(chosen["exclude_markers"], copy=chosen["copy"]),
+        values_shown=not chosen["hide_values"],
     )
     found: Slice | None = None
     for trace in traces.traces():

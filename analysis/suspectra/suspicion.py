@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -52,6 +52,7 @@ class Suspicion(Suspects):
         localizer.update(evidence)
         ranked = localizer.groups().groups
         self._source_of = evidence.program.source_of if evidence.program is not None else None
+        self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)
         self._groups = [
             _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
@@ -97,6 +98,11 @@ class Suspicion(Suspects):
             executed = np.unique(spectrum.elements.file[spectrum.counts.ef > 0]).tolist()
             found.update(spectrum.elements.files[file] for file in executed)
         return frozenset(found)
+
+    @property
+    def digests(self) -> Mapping[str, str | None]:
+        """The digests that the sources had that failing tests execute, when these were recorded, by path."""
+        return {file: self._digests.get(file) for file in self.files}
 
     def read(self, file: str) -> bytes | None:
         """The source of a file, as it was recorded."""

@@ -1,6 +1,7 @@
 """The search for the causes of a failure: altered states, cuts, and what is reported."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -415,7 +416,21 @@ def test_the_command_traces_the_test_and_says_what_is_wrong(recorded, capsys):
     assert {state["line"] for state in found["roots"]} <= {29, 30, 31, 32}
     assert "the fault lies before shop.py" in err
     assert causes(recorded, "*_total", "--technique", "single-step") == 0
-    assert "Suspected causes of test_shop.py::test_total" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Suspected causes of test_shop.py::test_total" in out
+    assert {*re.findall("→ (.*)", out)} - {"true", "false"}
+    assert causes(recorded, "*_total", "--technique", "single-step", "--hide-values") == 0
+    out = capsys.readouterr().out
+    assert "Suspected causes" in out
+    assert {*re.findall("→ (.*)", out)} == {"false"}
+
+
+def test_values_can_be_hidden_in_json(recorded, capsys):
+    assert causes(recorded, "*_middle", "--format", "json", "--hide-values") == 0
+    found = json.loads(capsys.readouterr().out)
+    states = [state for key in ("roots", "transitive", "around") for state in found[key]]
+    assert [state["line"] for state in found["roots"]] == [5, 9]
+    assert {state["value"] for state in states} <= {"", "true", "false"}
 
 
 def test_the_command_gives_the_cuts_and_causes_of_the_paper(recorded, capsys):

@@ -6,8 +6,12 @@ import sys
 
 import pytest
 
+from suspectra.altered_runs import failing_tests
 from suspectra.cli import main
+from suspectra.evidence.discovery import find_source
 from suspectra.evidence.failure_slices import SLICES
+from suspectra.experiments.traces import Traces
+from suspectra.suspicion import Suspicion
 
 PROGRAM = """\
 def fee(age, member):
@@ -93,6 +97,53 @@ def test_the_ranking_says_that_there_are_no_slices_of_these_sources(folder, run)
     assert "1 line of it can't be read" in err
     assert "no failing test was traced, so this is Ochiai's ranking" in err
     (folder / SLICES.path).write_text(kept)
+
+
+@pytest.mark.parametrize("form", ["tree", "json", "svg"])
+def test_values_can_be_hidden(run, form):
+    """How a decision came out is no value of the program."""
+    code, out, _ = run("slice", "--failure", "--format", form, *PYTEST)
+    assert code == 0
+    assert VALUE[form] in out
+    code, out, _ = run("slice", "--failure", "--hide-values", "--format", form, *PYTEST)
+    assert code == 0
+    assert VALUE[form] not in out
+    assert "false" in out
+    assert "price = 20" in out if form != "json" else '"line": 5' in out
+
+
+VALUE = {"tree": "= 20 = 20", "json": '"value": "20"', "svg": ">= 20</text>"}
+
+
+def traces(folder, **more):
+    evidence = find_source(folder, edges=True).read()
+    suspicion = Suspicion(evidence, everywhere=True)
+    (test,) = failing_tests(evidence, ()).values()
+    return Traces(folder, PYTEST[1:], [test], suspicion, **more)
+
+
+def test_a_run_that_is_too_long_is_traced_in_the_functions_of_suspects(folder, monkeypatch):
+    monkeypatch.setattr("suspectra.experiments.investigation.MAX_SUSPECTS", 1)
+    made = traces(folder, most=10)
+    (trace,) = made.traces()
+    assert trace.left_out == (
+        "Only the functions of the suspects are traced, since the run is too long for a whole trace.",
+    )
+    traced = {(trace.sites[number].file, trace.sites[number].line) for number in trace.graph.site}
+    assert ("fees.py", 12) in traced
+    assert ("fees.py", 6) not in traced
+
+
+def test_sources_that_changed_since_the_recording_are_not_traced(folder):
+    """Whoever traces: the command says so before it starts anything."""
+    made = traces(folder)
+    (folder / "fees.py").write_text("\n" + PROGRAM)
+    assert list(made.traces()) == []
+    (problem,) = made.problems
+    assert problem.file == "fees.py"
+    assert problem.cause == "it was changed after the tests ran, so a trace would not fit the recording"
+    assert problem.cure == "record the tests again"
+    (folder / "fees.py").write_text(PROGRAM)
 
 
 def test_what_a_line_influenced_and_what_lies_between(run):

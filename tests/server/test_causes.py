@@ -4,7 +4,14 @@ import shutil
 
 import pytest
 
+from suspectra.altered_runs import failing_tests
+from suspectra.evidence.discovery import find_source
+from suspectra.evidence.failure_slices import SLICES
+from suspectra.suspicion import Suspicion
 from suspectra_server.protocol import CAUSES_RESULT, SLICE_RESULT, STEP
+from suspectra_server.session.processes import traces_of
+from suspectra_server.session.trust import Trust
+from suspectra_server.settings import Settings
 
 CODE = """\
 def rate(kind):
@@ -117,6 +124,44 @@ def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
     assert "return amount + tax" in {source for source, _ in sources_of(influenced["steps"])}
     with pytest.raises(client.Error, match="computes nothing on this line"):
         client.command("whatLedHere", uri, 3)
+
+
+def test_a_slice_is_evidence_at_once_and_values_can_be_hidden(client, project):
+    """As with `suspectra slice`: the technique ranks by it, and its log has no values."""
+    client.start(project, options={"experimentsHideValues": True, "technique": "slice"})
+    client.wait_for_state("ready")
+    test_uri = client.open(project / "test_shop.py")
+    uri = client.open(project / "code_of_shop.py")
+    led = client.command("whatLedHere", test_uri, 5)
+    values = {value for _, value in sources_of(led["steps"])}
+    assert values <= {"", "true", "false"}, values
+    assert "amount * share" in led["svg"]
+    assert ">= 20<" not in led["svg"]
+
+    # lines that the failure does not depend on come last
+    ((logged,), problems) = SLICES.read(project)
+    assert (logged.test, problems) == (FAILING, ())
+    client.ask_until(lambda: [one["range"]["start"]["line"] for one in of_file(client, uri)][-1] == UNUSED)
+    allow(client)
+    found = client.command("findCause", None, FAILING)
+    assert {step["value"] for step in (*found["roots"], *found["chain"])} <= {"", "true", "false"}
+
+
+def test_a_trace_in_an_editor_falls_back_to_suspects_and_fits_the_recording(project):
+    evidence = find_source(project, edges=True).read()
+    suspicion = Suspicion(evidence, everywhere=True)
+    trust = Trust(True)
+    trust.read({})
+    (test,) = failing_tests(evidence, ()).values()
+    made = traces_of(trust, project, ["pytest"], test, Settings(experiments_hide_values=True), suspicion)
+    assert made.suspects is suspicion
+    assert ("code_of_shop.py", 2) in suspicion.most_suspicious(test.name)
+    assert suspicion.digests.keys() == {"code_of_shop.py"}
+    assert made.values_shown is False
+
+
+def of_file(client, uri):
+    return [one for one in client.suspects()["suspects"] if one["uri"] == uri]
 
 
 def sources_of(steps):

@@ -27,9 +27,6 @@ from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
-MAX_SUSPECTS = 50
-"""Statements whose functions are traced if a run is too long for a whole trace."""
-
 
 @dataclass
 class Inquiry:
@@ -51,6 +48,8 @@ class Inquiry:
         A name of `suspectra.causes.techniques.TECHNIQUES`.
     safety : Safety
         What altered runs may do.
+    values_shown : bool
+        Whether the report has the values of the states, besides how decisions came out.
 
     Attributes
     ----------
@@ -65,6 +64,7 @@ class Inquiry:
     seconds: float = 60.0
     technique: str = DEFAULT
     safety: Safety = field(default_factory=Safety)
+    values_shown: bool = True
     problems: list[Problem] = field(default_factory=list, init=False)
     _search: CauseSearch | None = field(default=None, init=False)
     _began: float = field(default=0.0, init=False)
@@ -122,24 +122,17 @@ class Inquiry:
 
     @property
     def _group(self) -> int:
-        groups = enumerate(self.suspects.groups)
-        return next((number for number, tests in groups if self.test.name in tests), 0)
+        return self.suspects.group_of(self.test.name)
 
     def _traced(self, folder: Path) -> DependenceTrace:
         with Machine(
             self.command, folder, self.test.file, [self.test.name], (KIND,), self.safety.excluded, self.workspace
         ) as machine:
-            trace = trace_dependences(machine, self.test.name, suspects=self._most_suspicious())
+            suspects, recorded = self.suspects.most_suspicious(self.test.name), self.suspects.digests
+            trace = trace_dependences(machine, self.test.name, suspects=suspects, recorded=recorded)
         cure = "look there yourself if no cause is found elsewhere"
         self.problems += [Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out]
-        return trace
-
-    def _most_suspicious(self) -> list[tuple[str, int]]:
-        """The statements whose functions are traced if the whole run is too long."""
-        elements = self.suspects.spectrum(self._group).elements
-        places = [(elements.files[file], line) for file, line in zip(elements.file, elements.line, strict=True)]
-        at = {place: self.suspects.at(self._group, *place) for place in places}
-        return [place for place in sorted(at, key=lambda place: -at[place])[:MAX_SUSPECTS] if at[place] > 0]
+        return trace if self.values_shown else trace.without_values()
 
     def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseSearch:
         """The search, with all that it needs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suspectra.arrays import Bools, Ints
@@ -88,3 +88,20 @@ class DependenceTrace:
     failure: int
     is_test: Bools
     left_out: tuple[str, ...]
+
+    def without_values(self) -> DependenceTrace:
+        """The same run, where values of the program must not be shown.
+
+        Returns
+        -------
+        DependenceTrace
+            Without values. How decisions came out is still in it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> graph, one = DependenceGraph.from_edges(1, []), np.zeros(1, np.int32)
+        >>> DependenceTrace("t", (), graph, one, one, ["secret"], 0, one > 0, ()).without_values().value
+        ('',)
+        """
+        return replace(self, value=("",) * len(self.value))

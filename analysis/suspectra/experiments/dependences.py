@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, overload
 
 from suspectra.errors import EvidenceError, Problem
@@ -36,6 +38,7 @@ def trace_dependences(
     suspects: Collection[tuple[str, int]] = (),
     seconds: float = TRACE_S,
     most: int = MAX_NODES,
+    recorded: Mapping[str, str | None] = MappingProxyType({}),
 ) -> DependenceTrace:
     """Trace the dependences of a failing test.
 
@@ -53,6 +56,9 @@ def trace_dependences(
         How long the test may take.
     most : int
         How many nodes the trace may have.
+    recorded : mapping of str to str, optional
+        The digests that sources had when the test was recorded, by path. With others the lines would not be those of
+        the recording, so the test is not traced.
 
     Returns
     -------
@@ -62,8 +68,9 @@ def trace_dependences(
     Raises
     ------
     EvidenceError
-        When there is nothing to trace, with cause and cure.
+        When there is nothing to trace, or when a source has changed, with cause and cure.
     """
+    _require_recorded(runs.sources, recorded)
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
     _require_failure(test, plain.outcome, seconds)
     notices: list[str] = []
@@ -82,7 +89,17 @@ def trace_dependences(
             f"two runs of {test} differ: it ends as {ends[0]}, then as {ends[1]}",
             "let it not depend on time, chance, threads or what ran before",
         )
-    return trace_of(test, answer["dependences"], columns, _source_of(runs.workspace), notices)
+    source_of = _source_of(runs.workspace)
+    used = {source["path"]: source_of(source["path"]) or b"" for source in answer["dependences"]["sources"]}
+    _require_recorded({path: sha256(source).hexdigest() for path, source in used.items()}, recorded)
+    return trace_of(test, answer["dependences"], columns, used.get, notices)
+
+
+def _require_recorded(sources: Mapping[str, str], recorded: Mapping[str, str | None]) -> None:
+    for path, digest in sources.items():
+        if recorded.get(path) not in (None, digest):
+            cause = "it was changed after the tests ran, so a trace would not fit the recording"
+            raise EvidenceError(Problem(path, "", cause, "record the tests again"))
 
 
 def _source_of(workspace: Path) -> SourceOf:

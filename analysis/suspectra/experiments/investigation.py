@@ -10,6 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import COMBINATION, KINDS, Experiment
@@ -24,6 +26,9 @@ from suspectra.spectrum import Spectrum
 
 HARMLESS = frozenset({"switch"})
 """The kinds of experiments with which code gets no values but its own."""
+
+MAX_SUSPECTS = 50
+"""Statements whose functions are traced if a run is too long for a whole trace."""
 
 MOMENT_S = 0.5
 """For so long a stream of experiments is continued, before the next one is chosen."""
@@ -96,6 +101,46 @@ class Suspects(ABC):
         Spectrum
             Not changed by results.
         """
+
+    @property
+    @abstractmethod
+    def digests(self) -> Mapping[str, str | None]:
+        """The digests that the sources had that failing tests execute, when these were recorded, by path."""
+
+    def most_suspicious(self, test: str) -> list[tuple[str, int]]:
+        """The statements whose functions are traced if the whole run of a test is too long.
+
+        Parameters
+        ----------
+        test : str
+            A failing test.
+
+        Returns
+        -------
+        list of (str, int)
+            File and line, the most suspicious first, for the failure group of the test.
+        """
+        group = self.group_of(test)
+        spectrum = self.spectrum(group)
+        elements, executed = spectrum.elements, np.flatnonzero(spectrum.counts.ef > 0)
+        places = [(elements.files[elements.file[one]], int(elements.line[one])) for one in executed.tolist()]
+        at = {place: self.at(group, *place) for place in places}
+        return [place for place in sorted(at, key=lambda place: -at[place])[:MAX_SUSPECTS] if at[place] > 0]
+
+    def group_of(self, test: str) -> int:
+        """The failure group that a failing test is in.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+
+        Returns
+        -------
+        int
+            An index into `groups`; the first one for a test that is in none.
+        """
+        return next((number for number, tests in enumerate(self.groups) if test in tests), 0)
 
     @abstractmethod
     def read(self, file: str) -> bytes | None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -227,12 +228,15 @@ class Runs(ABC):
         Where they run.
     together : frozenset of str
         Tests that may be run several times in one process.
+    sources : mapping of str to str
+        The digests of the sources of the workspace that are loaded by now, by path.
     notices : sequence of Problem
         What is different from a run by pytest itself.
     """
 
     workspace: Path = Path()
     together: frozenset[str] = frozenset()
+    sources: Mapping[str, str] = MappingProxyType({})
     notices: Sequence[Problem] = ()
 
     @abstractmethod

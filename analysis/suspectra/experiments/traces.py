@@ -12,10 +12,12 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.failure_slices import add_slices
 from suspectra.evidence.per_test_log import Logged
 from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.investigation import Suspects
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.failure_slice import FailureSlice
+from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 
 if TYPE_CHECKING:
     from suspectra.dependences.trace import DependenceTrace
@@ -36,8 +38,14 @@ class Traces:
         What runs pytest: program and arguments, without tests.
     tests : sequence of FailingTest
         In the order in which they are traced.
+    suspects : Suspects
+        The functions that are traced alone where a run is too long, and the sources that the trace has to fit.
     safety : Safety
         Which tests run, and where.
+    values_shown : bool
+        Whether traces have values, besides how decisions came out.
+    most : int
+        How many nodes a trace may have; a longer one is limited to the functions of suspects.
 
     Attributes
     ----------
@@ -50,7 +58,10 @@ class Traces:
     workspace: Path
     command: Sequence[str]
     tests: Sequence[FailingTest]
+    suspects: Suspects
     safety: Safety = field(default_factory=Safety)
+    values_shown: bool = True
+    most: int = MAX_NODES
     made: int = field(default=0, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
 
@@ -84,13 +95,14 @@ class Traces:
 
     def _traced(self, machine: Machine, test: str) -> Generator[DependenceTrace]:
         try:
-            trace = trace_dependences(machine, test)
+            suspects, recorded = self.suspects.most_suspicious(test), self.suspects.digests
+            trace = trace_dependences(machine, test, suspects=suspects, most=self.most, recorded=recorded)
         except EvidenceError as error:
             self.problems.append(error.problem)
             return
         self.made += 1
         add_slices(self.workspace, [Logged(test, slice_of(trace), machine.sources)])
-        yield trace
+        yield trace if self.values_shown else trace.without_values()
 
 
 def slice_of(trace: DependenceTrace) -> FailureSlice:

@@ -67,11 +67,17 @@ class CauseSearch:
     sentence: str = field(default="", init=False)
     outcome: Outcome | None = field(default=None, init=False)
 
+    def __post_init__(self) -> None:
+        self._hides_values = self.folder.settings.experiments_hide_values
+
     @property
     def is_current(self) -> bool:
-        """Whether it is about the sources that were recorded last."""
+        """Whether it is about the sources that were recorded last, and has values only if they may be shown."""
         evidence = self.folder.snapshot.ranking.evidence
-        return not self.folder.removed and evidence is not None and versions(evidence) == versions(self.evidence)
+        if self.folder.removed or evidence is None:
+            return False
+        allowed = self._hides_values == self.folder.settings.experiments_hide_values
+        return allowed and versions(evidence) == versions(self.evidence)
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:
         """Search, and publish each step; in the thread of experiments."""

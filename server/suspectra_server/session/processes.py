@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suspectra.cancellation import Token
-from suspectra.errors import Problem
 from suspectra.experiments.investigation import Investigation, Progress, Suspects
-from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.location import Location
@@ -28,7 +26,7 @@ from suspectra_server.settings import Settings
 
 if TYPE_CHECKING:
     from suspectra.causes.inquiry import Inquiry
-    from suspectra.dependences.trace import DependenceTrace
+    from suspectra.experiments.traces import Traces
 
 MAX_WAITING = 16  # events for the loop; then the program waits
 
@@ -141,10 +139,10 @@ def investigation_of(
     )
 
 
-def traced(
-    trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings
-) -> tuple[DependenceTrace, list[Problem]]:
-    """Run a failing test of a workspace folder once more, with nothing altered, and trace it; for a worker thread.
+def traces_of(
+    trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings, suspicion: Suspicion
+) -> Traces:
+    """The traced run of a failing test of a workspace folder, with nothing altered; for a worker thread.
 
     Parameters
     ----------
@@ -156,12 +154,8 @@ def traced(
     test : FailingTest
     settings : Settings
         Of the folder.
-
-    Returns
-    -------
-    trace : DependenceTrace
-    problems : list of Problem
-        What is different from a run by pytest itself.
+    suspicion : Suspicion
+        Of the recording in which the test failed.
 
     Raises
     ------
@@ -169,19 +163,13 @@ def traced(
         When the workspace is not trusted.
     UsageError
         When there is no interpreter for the command.
-    EvidenceError
-        When the test can't be traced.
     """
     trust.require()
-    from suspectra.experiments.dependences import KIND, trace_dependences
+    from suspectra.experiments.traces import Traces
 
     found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
-    original, safety = _real(root), _safety(settings)
-    with (
-        safety.folder(original) as folder,
-        Machine(found.arguments, folder, test.file, [test.name], (KIND,), safety.excluded, original) as machine,
-    ):
-        return trace_dependences(machine, test.name), list(machine.notices)
+    shown = not settings.experiments_hide_values
+    return Traces(_real(root), found.arguments, [test], suspicion, _safety(settings), shown)
 
 
 def inquiry_of(
@@ -218,7 +206,15 @@ def inquiry_of(
     from suspectra.causes.inquiry import Inquiry
 
     found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
-    return Inquiry(_real(root), found.arguments, test, suspicion, settings.causes_seconds, safety=_safety(settings))
+    return Inquiry(
+        _real(root),
+        found.arguments,
+        test,
+        suspicion,
+        settings.causes_seconds,
+        safety=_safety(settings),
+        values_shown=not settings.experiments_hide_values,
+    )
 
 
 def _real(root: Path) -> Path:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from suspectra.errors import SuspectraError
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.suspicion import Suspicion
 from suspectra_server.session.experiment_run import Outcome, Shown
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.processes import traced
+from suspectra_server.session.processes import traces_of
 from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.trust import Trust
 
@@ -45,21 +47,28 @@ class Tracing:
     trace: DependenceTrace | None = field(default=None, init=False)
     outcome: Outcome | None = field(default=None, init=False)
 
+    def __post_init__(self) -> None:
+        self._hides_values = self.folder.settings.experiments_hide_values
+
     def fits(self, folder: Folder, evidence: Evidence, test: str) -> bool:
-        """Whether this is the trace of a test, with the same sources."""
+        """Whether this is the trace of a test, with the same sources, and values only if they may be shown."""
         same = folder is self.folder and test == self.test.name and self.trace is not None
-        return same and versions(evidence) == versions(self.evidence)
+        allowed = self._hides_values == folder.settings.experiments_hide_values
+        return same and allowed and versions(evidence) == versions(self.evidence)
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:
         """Trace the test."""
         folder = self.folder
         try:
             command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
-            trace, problems = traced(trust, folder.root, command, self.test, folder.settings)
-            job.publish(trace)
+            suspicion = Suspicion(self.evidence, everywhere=True)
+            traces = traces_of(trust, folder.root, command, self.test, folder.settings, suspicion)
+            with closing(traces.traces()) as made:
+                for trace in made:
+                    job.publish(trace)
         except SuspectraError as error:
             return Outcome(1, problems=(error.problem,))
-        return Outcome(1, complete=True, problems=tuple(problems))
+        return Outcome(1, complete=traces.made == 1, problems=tuple(dict.fromkeys(traces.problems)))
 
     def take(self, news: object) -> Shown | None:
         """Keep the trace."""
