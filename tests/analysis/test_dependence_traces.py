@@ -68,7 +68,7 @@ def traced(source, *arguments, call="f", only=None, most=MAX_NODES):
         "phase": "call",
         "threads": len(set(state.threads)),
         "processes": [],
-        "sources": [one.to_json() for one in tracer.sources],
+        "sources": [one.table for one in tracer.sources],
     }
     return error if error is not None else result, trace_of(
         "test", run, columns_of(state), lambda path: source.encode()

@@ -92,8 +92,6 @@ class TracingDependences(RunKind):
             "phase": self._phase,
             "threads": len(set(state.threads)),
             "processes": sorted(set(self._started or ())),
-            "sources": [
-                source.to_json() for source in self._tracer.sources if not columns.used.isdisjoint(source.numbers)
-            ],
+            "sources": [source.table for source in self._tracer.sources if not columns.used.isdisjoint(source.numbers)],
         }
         return {"dependences": traced}

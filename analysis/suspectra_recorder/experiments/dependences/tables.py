@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from suspectra_recorder.experiments.exchange import SourceTable
@@ -73,14 +74,9 @@ class TracedSource:
         """The numbers of its sites."""
         return range(self.first, self.first + len(self.sites))
 
-    def to_json(self) -> SourceTable:
-        """What a machine answers about it.
-
-        Returns
-        -------
-        SourceTable
-            Variables are numbered, since they are named often.
-        """
+    @cached_property
+    def table(self) -> SourceTable:
+        """What a machine answers about it, once it is whole. Variables are numbered, since they are named often."""
         numbers: dict[Variable, int] = {}
 
         def numbered(variables: list[Variable]) -> list[int]:

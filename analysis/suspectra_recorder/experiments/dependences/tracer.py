@@ -24,22 +24,10 @@ _OPERANDS = ("keep", "take", "drop")
 
 
 class Gate:
-    """What code of a function has as a constant: the probes by name.
+    """What code of a function has as a constant: the probes by name, as attributes.
 
-    Parameters
-    ----------
-    path : str
-        Of its source.
-    line : int
-        Where the function begins, of those inside of others the outermost; 0 for the module.
-    board : Switchboard
-        Keeps operands whose value may be that of the whole.
+    All gates of one state share one dictionary of attributes, so that they are opened and closed together.
     """
-
-    def __init__(self, path: str, line: int, board: Switchboard):
-        self.path, self.line = path, line
-        self.__dict__.update(idle)
-        self.__dict__.update({name: getattr(board, name) for name in _OPERANDS})
 
 
 class Tracer(Instrument):
@@ -63,14 +51,15 @@ class Tracer(Instrument):
         self.sources: list[TracedSource] = []
         self._is_test = is_test
         self._test_paths: set[str] = set()
-        self._gates: list[Gate] = []
-        self._board = Switchboard()
+        self._gates: list[tuple[Gate, str, int]] = []  # with its path, and where its outermost function begins
+        board = Switchboard()  # keeps operands whose value may be that of the whole
+        self._closed: dict[str, Probe] = {**idle, **{name: getattr(board, name) for name in _OPERANDS}}
+        self._open = self._closed.copy()  # with the probes of a run while that is traced
         self._next = self._next_scope = 0
         self._frames: list[int] = []
         self._captured: dict[int, tuple[int, list[str]]] = {}
         self._by_line: dict[int, list[tuple[int, int, int]]] = {}
         self._withs: set[int] = set()
-        self._probes: dict[str, Probe] = {}
         self._only: Collection[tuple[str, int]] | None = None
         self._thread = 0
         self._columns = Columns(0)
@@ -86,6 +75,7 @@ class Tracer(Instrument):
 
     def _add(self, made: Rewritten) -> None:
         self.sources.append(made.source)
+        _ = made.source.table  # made here, once, not in each process that is forked
         self._next_scope = made.next_scope
         for number, site in enumerate(made.source.sites, self._next):
             self._frames.append(site.frame)
@@ -113,23 +103,23 @@ class Tracer(Instrument):
         CodeType
             That reaches the probes.
         """
-        return self._with_gates(code, placeholder, self._gate(path, 0), in_function=False)
+        return self._with_gates(code, placeholder, path, self._gate(path, 0), in_function=False)
 
-    def _with_gates(self, code: CodeType, name: str, gate: Gate, *, in_function: bool) -> CodeType:
+    def _with_gates(self, code: CodeType, name: str, path: str, gate: Gate, *, in_function: bool) -> CodeType:
         constants: list[object] = []
         for constant in code.co_consts:
             if type(constant) is CodeType:
                 is_function = bool(constant.co_flags & _NEW_LOCALS)
-                own_gate = self._gate(gate.path, constant.co_firstlineno) if is_function and not in_function else gate
-                constants.append(self._with_gates(constant, name, own_gate, in_function=in_function or is_function))
+                inner = self._gate(path, constant.co_firstlineno) if is_function and not in_function else gate
+                constants.append(self._with_gates(constant, name, path, inner, in_function=in_function or is_function))
             else:
                 constants.append(gate if type(constant) is str and constant == name else constant)
         return code.replace(co_consts=tuple(constants))
 
     def _gate(self, path: str, line: int) -> Gate:
-        gate = Gate(path, line, self._board)
-        self._gates.append(gate)
-        self._open(gate)
+        gate = Gate()
+        self._gates.append((gate, path, line))
+        self._connect(gate, path, line)
         return gate
 
     # a run
@@ -163,32 +153,35 @@ class Tracer(Instrument):
             self._fill,
         )
         self._state = state
-        self._probes, self._only = probes(state), None if only is None else self._gates_at(only)
-        for gate in self._gates:
-            self._open(gate)
+        self._limit_to(None if only is None else self._gates_at(only))
+        self._open.update(probes(state))
         return state
+
+    def _limit_to(self, only: Collection[tuple[str, int]] | None) -> None:
+        if only != self._only:
+            self._only = only
+            for gate, path, line in self._gates:
+                self._connect(gate, path, line)
 
     def _gates_at(self, places: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
         lines: dict[str, list[int]] = {}
-        for gate in self._gates:
-            lines.setdefault(gate.path, []).append(gate.line)
+        for _, path, line in self._gates:
+            lines.setdefault(path, []).append(line)
         return {(path, max((one for one in lines.get(path, ()) if one <= line), default=-1)) for path, line in places}
 
     def stop(self) -> None:
         """Trace no longer."""
-        self._probes = {}
-        for gate in self._gates:
-            gate.__dict__.update(idle)
+        self._open.update(self._closed)
 
     def _fill(self) -> None:
         """The trace has as many nodes as it may."""
         self._columns.full = True
         self.stop()
 
-    def _open(self, gate: Gate) -> None:
+    def _connect(self, gate: Gate, path: str, line: int) -> None:
         only = self._only
-        if only is None or (gate.path, gate.line) in only or gate.path in self._test_paths:
-            gate.__dict__.update(self._probes)
+        is_open = only is None or (path, line) in only or path in self._test_paths
+        gate.__dict__ = self._open if is_open else self._closed
 
     def _ask_who_calls(self) -> None:
         """Let calls by other threads than this one through, as if nothing was traced."""
@@ -202,9 +195,7 @@ class Tracer(Instrument):
 
         if self._state is not None:
             self._state.between = 1
-        self._probes = {name: checked(probe, idle[name]) for name, probe in self._probes.items()}
-        for gate in self._gates:
-            self._open(gate)
+        self._open.update({name: checked(self._open[name], otherwise) for name, otherwise in idle.items()})
 
     def _site_at(self, frame: int, line: int) -> int:
         """The statement of a function at a line: the shortest that covers it; -1 for none."""
