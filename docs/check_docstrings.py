@@ -47,7 +47,9 @@ WITHOUT_EXAMPLES = (
     "suspectra.since_revision",
     "suspectra.slice_command",
     "suspectra.suspicion",
-    "suspectra_recorder",
+    "suspectra_recorder.bootstrap",
+    "suspectra_recorder.experiments",
+    "suspectra_recorder.instrumentation",
 )
 """Modules and packages in which names still lack examples. Nothing is added."""
 

@@ -68,6 +68,19 @@ def instrument_rewritten(
     -------
     callable
         Undoes it.
+
+    Examples
+    --------
+    >>> from _pytest.assertion import rewrite
+    >>> from contextlib import nullcontext
+    >>> from suspectra_recorder.instrumentation.imports import ImportHook
+    >>> original = rewrite.AssertionRewritingHook.exec_module
+    >>> undo = instrument_rewritten(rewrite, ImportHook(lambda path: None), lambda module: nullcontext())
+    >>> rewrite.AssertionRewritingHook.exec_module is original
+    False
+    >>> undo()
+    >>> rewrite.AssertionRewritingHook.exec_module is original
+    True
     """
     from _pytest import __version__
 

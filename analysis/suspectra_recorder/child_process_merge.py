@@ -31,6 +31,40 @@ class ChildProcessMerge:
         The folder to which children write what they ran.
     imported : callable
         Called with `Imported` for each first import in a child.
+
+    Examples
+    --------
+    A test starts a process, which runs a line of ``price.py``:
+
+    >>> hook = ImportHook(lambda path: None)
+    >>> children = Children(str(folder), {"sources": []}, counting=False)
+    >>> merge = ChildProcessMerge(hook, FirstImports(hook, print), children, print)
+    >>> merge.start(when_forked=lambda: None)
+    >>> merge.begin()
+    >>> child = ChildLog(children.folder, children.number, counting=False)
+    >>> cells = child.take("price.py", "9b5e", 8, b"map")
+    >>> cells[2] = 1
+    >>> child.close()
+    >>> merge.end()
+    >>> hook.passed()
+    {0: 32}
+    >>> merge.written(at=16)
+
+    A process that ends after its test is added later, and the test is written again:
+
+    >>> merge.begin()
+    >>> merge.setup_done()
+    >>> merge.restart_attempt()
+    >>> late = ChildLog(children.folder, children.number, counting=False)
+    >>> merge.end(), merge.written(at=200), late.close()
+    (None, None, None)
+    >>> for at in merge.late():
+    ...     merge.moved(at, 300)
+    ...     print(at)
+    200
+    >>> merge.discard()
+    >>> merge.outside(everything=True)
+    >>> merge.stop()
     """
 
     def __init__(

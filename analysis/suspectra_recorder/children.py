@@ -64,6 +64,11 @@ class ChildFile:
         The map of its probes; empty if the process that runs the tests knows the source.
     cells : list of int
         The values that its probes set or counted.
+
+    Examples
+    --------
+    >>> ChildFile("price.py", "9b5e", b"map", [1, 0, 0, 0, 0, 0, 0, 0]).cells.count(1)
+    1
     """
 
     path: str
@@ -90,6 +95,39 @@ class Children:
     ------
     OSError
         When the workspace is not writable.
+
+    Examples
+    --------
+    >>> children = Children(str(folder), {"sources": []}, counting=False)
+    >>> environ = {"PYTHONPATH": "lib"}
+    >>> children.inject_env(environ)
+    >>> environ["PYTHONPATH"].endswith(f"bootstrap{os.pathsep}lib")
+    True
+
+    A test begins, and a process that it starts loads a source:
+
+    >>> number = children.next_number()
+    >>> children.any, children.numbers()
+    (False, set())
+    >>> log = ChildLog(children.folder, number, counting=False)
+    >>> _ = log.take("price.py", "9b5e", 8, b"map")
+    >>> children.any, children.numbers(), len(children.started_by({number}))
+    (True, {1}, 1)
+    >>> children.failure
+    ''
+
+    >>> log.close()
+    >>> children.use_number(0)
+    >>> children.remove_env(environ)
+    >>> environ
+    {'PYTHONPATH': 'lib'}
+    >>> children.remove_env(os.environ)
+    >>> children.release()
+    >>> children.closed
+    True
+    >>> children.close()
+    >>> os.path.exists(children.folder)
+    False
     """
 
     def __init__(self, workspace: str, settings: Mapping[str, object], counting: bool):
@@ -251,6 +289,26 @@ class Child:
         The number with which it was started.
     counting : bool
         Whether its cells count.
+
+    Examples
+    --------
+    >>> children = Children(str(folder), {"sources": []}, counting=False)
+    >>> log = ChildLog(children.folder, 1, counting=False)
+    >>> cells = log.take("price.py", "9b5e", 8, b"map")
+    >>> cells[0] = 1
+    >>> child, = children.started_by({1})
+    >>> child.runs
+    True
+    >>> log.close()
+    >>> child.runs
+    False
+    >>> files, imports = child.contents()
+    >>> files
+    [ChildFile(path='price.py', digest='9b5e', map=b'map', cells=[1, 0, 0, 0, 0, 0, 0, 0])]
+    >>> child.remove()
+    >>> children.started_by({1})
+    []
+    >>> children.close()
     """
 
     path: str
@@ -318,6 +376,28 @@ class ChildLog:
     ------
     OSError
         When the run is over, or the limit of open files is too low.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.first_imports import FirstImport, FirstImports
+    >>> from suspectra_recorder.instrumentation.imports import ImportHook
+    >>> from suspectra_recorder.instrumentation.loaded_file import LoadedFile
+    >>> children = Children(str(folder), {"sources": []}, counting=False)
+    >>> log = ChildLog(children.folder, 1, counting=False)
+    >>> vat = log.take("tax.py", "77aa", 8, b"map")
+    >>> vat[1] = 1
+    >>> first = FirstImport(FirstImports(ImportHook(str), log.imported), "price", "price.py")
+    >>> cells = log.room(first, LoadedFile("price.py", "9b5e", [0] * 8, b"map"))
+    >>> cells[0] = 1
+    >>> log.imported(first)
+    >>> log.close()
+    >>> child, = children.started_by({1})
+    >>> files, imports = child.contents()
+    >>> [(file.path, file.cells) for file in files]
+    [('tax.py', [0, 1, 0, 0, 0, 0, 0, 0])]
+    >>> [(module, [file.cells for file in ran]) for module, ran in imports]
+    [('price.py', [[1, 0, 0, 0, 0, 0, 0, 0]])]
+    >>> children.close()
     """
 
     def __init__(self, folder: str, number: int, counting: bool):
@@ -408,6 +488,14 @@ def report_failure(folder: str, error: OSError) -> None:
         The folder of the run.
     error : OSError
         The reason.
+
+    Examples
+    --------
+    >>> children = Children(str(folder), {"sources": []}, counting=False)
+    >>> report_failure(children.folder, OSError(errno.EMFILE, "Too many open files"))
+    >>> children.failure
+    'Too many open files'
+    >>> children.close()
     """
     with contextlib.suppress(OSError):  # the run is over
         _write_state(folder, _FAILURE, (error.errno or errno.EIO).to_bytes(4, "little"))
@@ -444,6 +532,16 @@ def current_number(folder: str) -> int:
     ------
     OSError
         When the run is over.
+
+    Examples
+    --------
+    >>> children = Children(str(folder), {"sources": []}, counting=False)
+    >>> children.next_number(), children.next_number()
+    (1, 2)
+    >>> current_number(children.folder)
+    2
+    >>> children.remove_env(os.environ)
+    >>> children.close()
     """
     with open(os.path.join(folder, STATE), "rb") as stream:
         return int.from_bytes(stream.read(8), "little")

@@ -32,7 +32,7 @@ _RECORDER = re.compile(rf"""^\s*{RECORDER.ini_name}\s*=\s*["']?(\w+)|{RECORDER.p
 
 @dataclass
 class EarlyStart:
-    """The hooks that were installed before the recorder existed.
+    r"""The hooks that were installed before the recorder existed.
 
     Parameters
     ----------
@@ -49,6 +49,21 @@ class EarlyStart:
         The modules imported before, if pytest's plugin started the recording.
     undo : callable
         Restores pytest's loader; None until pytest is imported.
+
+    Examples
+    --------
+    >>> hooks = Hooks(Scope(str(folder), include_tests=True))
+    >>> started = EarlyStart(hooks, "auto", Choice(monitoring=False))
+    >>> started.suits("auto", counting=False), started.suits("auto", counting=True)
+    (True, False)
+
+    The recorder continues with the files that it wants:
+
+    >>> for name in ("price.py", "test_price.py"):
+    ...     _ = hooks.import_hook.code(str(folder / name), name, b"vat = 20\n")
+    >>> [file.path for file in started.hand_over(Scope(str(folder))).import_hook.files]
+    ['price.py']
+    >>> started.close()
     """
 
     hooks: Hooks
@@ -115,6 +130,17 @@ def start(python: ModuleType) -> None:
     ----------
     python : module
         Suspectra's ``sitecustomize`` module.
+
+    Examples
+    --------
+    A process whose settings name no workspace is left alone:
+
+    >>> import sys
+    >>> os.environ[VARIABLE] = Settings().to_json()
+    >>> start(sys)
+    >>> take() is None
+    True
+    >>> del os.environ[VARIABLE]
     """
     settings = Settings.from_json(os.environ[VARIABLE])
     if settings.workspace:
@@ -135,6 +161,13 @@ def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], No
     -------
     callable
         Stops it, unless a recorder has taken it over.
+
+    Examples
+    --------
+    >>> end = start_in_pytest(str(folder), ["--suspectra-counts"])
+    >>> end()
+    >>> take() is None
+    True
     """
     if _started is not None:
         return lambda: None
@@ -177,6 +210,14 @@ def take() -> EarlyStart | None:
     -------
     EarlyStart or None
         None if nothing was started, or it was taken over already.
+
+    Examples
+    --------
+    >>> end = start_in_pytest(str(folder), [])
+    >>> started = take()
+    >>> started.asked, started.hooks.import_hook.installed
+    ('auto', True)
+    >>> started.close()
     """
     global _started
     started, _started = _started, None

@@ -32,12 +32,40 @@ _CASE, _MOCK = "unittest.case", "unittest.mock"
 
 
 class Explanations:
-    """Records what is executed to explain the failures of tests.
+    r"""Records what is executed to explain the failures of tests.
 
     Parameters
     ----------
     recorder : Recorder
         The recorder to which explanations are written.
+
+    Examples
+    --------
+    Code that describes a failure does not count for the test, but is shared with it:
+
+    >>> from suspectra_recorder.scope import Scope
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> describe = recorder.hook.code("price.py", "price.py", b"text = 'Price(20)'\n")
+    >>> explanations = Explanations(recorder)
+    >>> explanations.begin()
+    >>> with explanations.capture():
+    ...     exec(describe, {})
+    >>> recorder.passed()
+    {}
+    >>> len(explanations.end())
+    1
+
+    A function can be such an explanation, or be replaced:
+
+    >>> import textwrap
+    >>> explanations.explains(textwrap, "shorten")
+    >>> explanations.replace(textwrap, "dedent", str.strip)
+    >>> textwrap.shorten("a long text", 8, placeholder="…"), textwrap.dedent("  text")
+    ('a long…', 'text')
+    >>> explanations.undo()
+    >>> textwrap.dedent is str.strip
+    False
+    >>> recorder.stop()
     """
 
     def __init__(self, recorder: Recorder):
@@ -153,6 +181,19 @@ def in_pytest(explanations: Explanations, rewrite: ModuleType, config: object) -
         ``_pytest.assertion.rewrite``.
     config : pytest.Config
         The configuration of this run. If a test runs pytest itself, explanations of that run belong to the test.
+
+    Examples
+    --------
+    >>> from _pytest.assertion import rewrite
+    >>> from suspectra_recorder.scope import Scope
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> explanations = Explanations(recorder)
+    >>> original = rewrite._saferepr
+    >>> in_pytest(explanations, rewrite, config=None)
+    >>> rewrite._saferepr.__wrapped__ is original
+    True
+    >>> explanations.undo(), recorder.stop()
+    (None, None)
     """
     util = rewrite.util
 
@@ -173,6 +214,19 @@ def in_unittest(explanations: Explanations, imports: FirstImports) -> None:
         The explanations of the recorder.
     imports : FirstImports
         Notifies when unittest or its mocks are imported.
+
+    Examples
+    --------
+    >>> import unittest
+    >>> from suspectra_recorder.scope import Scope
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> explanations = Explanations(recorder)
+    >>> original = unittest.case.safe_repr
+    >>> in_unittest(explanations, recorder.imports)
+    >>> unittest.case.safe_repr.__wrapped__ is original
+    True
+    >>> explanations.undo(), recorder.stop()
+    (None, None)
     """
 
     def case() -> None:

@@ -22,6 +22,17 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
         The settings, with the workspace and the run.
     describe : callable
         Given the scope, returns the error.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.sections import SectionReader
+    >>> settings = Settings(workspace=str(folder), run="8f3a")
+    >>> record_failure(settings, lambda scope: CollectionError("", "UsageError", "there is no test"))
+    >>> log, = (folder / ".suspectra" / "recording").iterdir()
+    >>> reader = SectionReader()
+    >>> reader.read(log.read_bytes())
+    >>> reader.sections[0].errors[0].what
+    'UsageError: there is no test'
     """
     scope = Scope(settings.workspace)
     try:
@@ -35,7 +46,7 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
 
 
 def report_status(settings: Settings, line: Mapping[str, object]) -> None:
-    """Append a line to the status file of the launcher.
+    r"""Append a line to the status file of the launcher.
 
     Parameters
     ----------
@@ -43,6 +54,13 @@ def report_status(settings: Settings, line: Mapping[str, object]) -> None:
         The settings with the file's path; if it is empty, nothing is written.
     line : mapping of str to object
         An object that JSON can represent.
+
+    Examples
+    --------
+    >>> status = folder / "status"
+    >>> report_status(Settings(status=str(status)), {"tests": 12})
+    >>> status.read_text()
+    '{"tests": 12}\n'
     """
     if settings.status:
         try:

@@ -26,12 +26,30 @@ _VARIANT = "a file of tests"
 
 
 class TestFiles:
-    """The files that contain tests.
+    r"""The files that contain tests.
 
     Parameters
     ----------
     recorder : Recorder
         The recorder to which they are written.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.scope import Scope
+    >>> for name in ("conftest.py", "test_price.py"):
+    ...     _ = (folder / name).write_text("import price\n")
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> files = TestFiles(recorder)
+    >>> numbers = files.numbers(str(folder / "test_price.py"), parted=True)
+    >>> [recorder.hook.files[number].path for number in numbers]
+    ['test_price.py', 'conftest.py']
+
+    Test modules that were imported without tests are added:
+
+    >>> files.imported()
+    >>> len(recorder.hook.files)
+    2
+    >>> recorder.stop()
     """
 
     __test__ = False
@@ -122,12 +140,29 @@ class TestFiles:
 
 
 class SharedSetup:
-    """Setup of fixtures that one test executes and later tests use.
+    r"""Setup of fixtures that one test executes and later tests use.
 
     Parameters
     ----------
     recorder : Recorder
         The recorder to which it is written.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from suspectra_recorder.scope import Scope
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> shared = SharedSetup(recorder)
+    >>> exec(recorder.hook.code("shop.py", "shop.py", b"opened = True\n"), {})
+    >>> fixture = SimpleNamespace(scope="module", argname="shop")
+    >>> shared.made(fixture)
+    >>> test, other = SimpleNamespace(fixturenames=["shop"]), SimpleNamespace(fixturenames=["tmp_path"])
+    >>> len(shared.used_by(test)), len(shared.used_by(other))
+    (1, 0)
+    >>> shared.gone(fixture)
+    >>> shared.used_by(test)
+    ()
+    >>> recorder.stop()
     """
 
     def __init__(self, recorder: Recorder):

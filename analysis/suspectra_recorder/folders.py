@@ -26,7 +26,14 @@ _MAX_ENTRIES = 10_000  # entries of the cache folder that are looked at
 
 
 class RecordingError(SuspectraError):
-    """Nothing can be recorded, but the tests still run."""
+    """Nothing can be recorded, but the tests still run.
+
+    Examples
+    --------
+    >>> raise RecordingError(Problem(".suspectra", "", "nothing can be recorded: it is a link", "remove it"))
+    Traceback (most recent call last):
+    suspectra_recorder.folders.RecordingError: .suspectra: nothing can be recorded: it is a link. Fix: remove it
+    """
 
 
 def make_recording_folder(workspace: str, *names: str) -> str:
@@ -48,6 +55,14 @@ def make_recording_folder(workspace: str, *names: str) -> str:
     ------
     RecordingError
         When one of the folders is a link or a file, or can't be made.
+
+    Examples
+    --------
+    >>> made = make_recording_folder(str(folder), "recording")
+    >>> os.path.relpath(made, folder)
+    '.suspectra/recording'
+    >>> (folder / ".suspectra" / ".gitignore").read_text().splitlines()[-1]
+    '*'
     """
     folder = workspace
     for part in (FOLDER, *names):
@@ -79,6 +94,15 @@ def refuse_links(folder: str) -> None:
     ------
     UsageError
         When one of them is a link.
+
+    Examples
+    --------
+    >>> (folder / "recording").symlink_to(folder)
+    >>> try:
+    ...     refuse_links(str(folder / "recording"))
+    ... except UsageError as error:
+    ...     print(error.problem.cause)
+    it is a link, which may lead out of the workspace
     """
     above = os.path.dirname(os.path.abspath(folder))
     for path in (above,) * (os.path.basename(above) == FOLDER) + (folder,):
@@ -107,6 +131,17 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
     str or None
         A folder to which only this user can write. None if there is none: no home, a folder of another user, or one
         inside the workspace, whose content may come from others.
+
+    Examples
+    --------
+    >>> caches = cache_folder("/work/shop", {"XDG_CACHE_HOME": str(folder)})
+    >>> os.path.relpath(caches, folder)
+    'suspectra/dbea7844263c6ce66006e75f'
+
+    A cache inside the workspace could come from others:
+
+    >>> print(cache_folder(str(folder), {"XDG_CACHE_HOME": str(folder)}))
+    None
     """
     base = _user_caches(environ)
     if base is None:

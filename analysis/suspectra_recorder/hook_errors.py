@@ -35,6 +35,11 @@ def failed(step: str, cause: str) -> Problem:
     -------
     Problem
         The problem.
+
+    Examples
+    --------
+    >>> failed("pytest_runtest_setup", "KeyError: 'shop'").cause
+    "the recorder failed: KeyError: 'shop'"
     """
     return Problem(
         f"{FOLDER}/{RECORDING}",
@@ -51,6 +56,30 @@ class HookErrors:
     ----------
     recorder : Recorder
         The recorder in whose recording failures are noted.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.sections import SectionReader
+    >>> from suspectra_recorder.scope import Scope
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> errors = HookErrors(recorder)
+    >>> errors.attempt("the division", lambda: 1 / 2)
+    0.5
+    >>> errors.attempt("the division", lambda: 1 / 0)
+
+    The error is in the recording:
+
+    >>> reader = SectionReader()
+    >>> with open(recorder.log.path, "rb") as stream:
+    ...     reader.read(stream.read())
+    >>> [problem.cause for problem in reader.sections[0].problems]
+    ['the recorder failed: ZeroDivisionError: division by zero']
+
+    A wrapped function is called even if what is around it fails:
+
+    >>> errors.around("the length", lambda length, text: 1 / 0, len)("text")
+    4
+    >>> recorder.stop()
     """
 
     def __init__(self, recorder: Recorder):
@@ -154,6 +183,20 @@ def contained(plugin: _Plugin) -> _Plugin:
     -------
     type
         The same class, changed.
+
+    Examples
+    --------
+    >>> @contained
+    ... class Plugin:
+    ...     def attempt(self, step, do, *arguments):
+    ...         try:
+    ...             do(*arguments)
+    ...         except ZeroDivisionError:
+    ...             print("noted:", step)
+    ...     def pytest_configure(self):
+    ...         1 / 0
+    >>> Plugin().pytest_configure()
+    noted: pytest_configure
     """
     for name, hook in list(vars(plugin).items()):
         if name.startswith("pytest_"):

@@ -13,7 +13,7 @@ from suspectra_recorder.scope import Scope
 
 
 class Hooks:
-    """The import hook and the first imports of a process; they may exist before its recorder.
+    r"""The import hook and the first imports of a process; they may exist before its recorder.
 
     Parameters
     ----------
@@ -30,6 +30,19 @@ class Hooks:
         What first imports ran, as far as it is not written yet.
     cache : str
         The cache of instrumented code, empty for none.
+
+    Examples
+    --------
+    >>> import runpy
+    >>> script = folder / "price.py"
+    >>> _ = script.write_text("vat = 20\n")
+    >>> hooks = Hooks(Scope(str(folder)))
+    >>> hooks.install()
+    >>> runpy.run_path(str(script))["vat"]
+    20
+    >>> hooks.close()
+    >>> [file.path for file in hooks.import_hook.files], hooks.import_hook.passed()
+    (['price.py'], {0: 128})
     """
 
     def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False):

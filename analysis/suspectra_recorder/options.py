@@ -30,6 +30,19 @@ class Option(NamedTuple):
         Its name on command lines and in ini files, if it differs from `name`.
     negative : str, optional
         Sentence about turning it off, if it is on by default.
+
+    Examples
+    --------
+    >>> children = Option("children", True, "Record the processes that tests start.")
+    >>> children.word, children.pytest_flag, children.pytest_attribute, children.ini_name
+    ('children', '--suspectra-no-children', 'suspectra_no_children', 'suspectra_children')
+
+    Any place can switch a flag, and lists are joined:
+
+    >>> children.combine([None, True, False])
+    False
+    >>> Option("sources", (), "Record other folders too.", flag="source").combine([("lib",), ("shop", "tax")])
+    ('lib', 'shop', 'tax')
     """
 
     name: str

@@ -25,6 +25,13 @@ def installed(folders: Iterable[str]) -> dict[str, str]:
     -------
     dict of str to str
         The versions by name, as the names of their folders have them.
+
+    Examples
+    --------
+    >>> for name in ("attrs-23.2.0.dist-info", "six-1.16.0-py3.12.egg-info", "attrs"):
+    ...     (folder / name).mkdir()
+    >>> installed([str(folder), "/no/such/folder"])
+    {'attrs': '23.2.0', 'six': '1.16.0'}
     """
     found: dict[str, str] = {}
     for folder in folders:

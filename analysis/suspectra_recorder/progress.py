@@ -20,6 +20,19 @@ class Progress:
     ----------
     path : str
         An existing file; empty to report nothing.
+
+    Examples
+    --------
+    >>> path = folder / "progress"
+    >>> path.touch()
+    >>> progress = Progress(str(path))
+    >>> progress.collected(2)
+    >>> progress.ended(failed=False)
+    >>> progress.trouble("the test process was killed")
+    >>> print(path.read_text(), end="")
+    {"tests": 2}
+    {"failed": false}
+    {"trouble": "the test process was killed"}
     """
 
     def __init__(self, path: str):

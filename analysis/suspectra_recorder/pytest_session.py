@@ -40,12 +40,25 @@ _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 
 
 def start(config: pytest.Config) -> None:
-    """Record this process.
+    r"""Record this process.
 
     Parameters
     ----------
     config : pytest.Config
         The configuration, with the options and ini values; the hooks are registered with it.
+
+    Examples
+    --------
+    The plugin calls it when pytest starts with ``--suspectra``:
+
+    >>> import subprocess
+    >>> test = folder / "test_price.py"
+    >>> _ = test.write_text("def test_price():\n    assert 1 + 1 == 2\n")
+    >>> command = [sys.executable, "-m", "pytest", "-p", "suspectra_recorder.pytest_plugin", "--suspectra", str(test)]
+    >>> environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    >>> _ = subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=True)
+    >>> len(os.listdir(recording_folder(str(folder))))
+    1
     """
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
@@ -102,6 +115,18 @@ def failed_to_start(config: pytest.Config, error: BaseException) -> None:
         What pytest has read so far.
     error : BaseException
         The exception.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.sections import SectionReader
+    >>> os.environ[VARIABLE] = Settings(workspace=str(folder), run="8f3a").to_json()
+    >>> failed_to_start(None, pytest.UsageError("unrecognized arguments: --fast"))
+    >>> log, = os.listdir(recording_folder(str(folder)))
+    >>> reader = SectionReader()
+    >>> with open(os.path.join(recording_folder(str(folder)), log), "rb") as stream:
+    ...     reader.read(stream.read())
+    >>> reader.sections[0].errors[0].what
+    'UsageError: unrecognized arguments: --fast'
     """
     settings = Settings.from_json(os.environ.get(VARIABLE, ""))
     remove_env(settings, os.environ)
@@ -123,6 +148,14 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
     -------
     Exception or None
         None if pytest ends in another way, such as by ``pytest.exit``.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise pytest.UsageError("unrecognized arguments: --fast")
+    ... except pytest.UsageError as error:
+    ...     print(repr(failure_of_pytest(around=None)), failure_of_pytest(around=error))
+    UsageError('unrecognized arguments: --fast') None
     """
     error = sys.exc_info()[1]
     if not isinstance(error, Exception) or isinstance(error, pytest.exit.Exception):

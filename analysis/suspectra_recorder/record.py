@@ -35,6 +35,13 @@ class TestRecord:
         Names of shared rows on which it depends; see `Recorder.share`.
     stack : Stack, optional
         Where it failed.
+
+    Examples
+    --------
+    >>> record = TestRecord("test_total", "failed", {"call": "failed"}, "assert 3 == 4", seconds=0.0123456789)
+    >>> head = record.head(ended=1700000000000000000)
+    >>> head["verdict"], head["seconds"], head["time"]
+    ('failed', 0.012346, 1700000000000000000)
     """
 
     __test__ = False

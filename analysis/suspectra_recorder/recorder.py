@@ -28,7 +28,7 @@ __builtins__ = own.builtins
 
 
 class Recorder:
-    """Records one process.
+    r"""Records one process.
 
     Parameters
     ----------
@@ -51,6 +51,51 @@ class Recorder:
     ------
     RecordingError
         When the workspace is not writable.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.sections import SectionReader
+    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+    >>> recorder.start()
+    >>> recorder.collected({"test_price.py": ["test_price.py::test_vat"]}, tried=[""])
+    >>> recorder.not_collected(CollectionError("test_tax.py", "NameError", "rate"))
+    >>> number = recorder.file_without_probes("test_price.py", "9b5e", b"")
+
+    What runs after a test began belongs to it:
+
+    >>> code = recorder.hook.code("price.py", "price.py", b"vat = 20\nprice = 100 + vat\n")
+    >>> recorder.begin()
+    >>> exec(code, {})
+    >>> recorder.passed()
+    {1: 192}
+    >>> name = recorder.share(recorder.passed())
+    >>> recorder.test(TestRecord("test_price.py::test_vat", "passed", shares=(name,)), files=[number])
+    >>> recorder.passed()
+    {}
+
+    A test may be run again, be interrupted, or die with its process:
+
+    >>> recorder.begin()
+    >>> recorder.setup_done()
+    >>> exec(code, {})
+    >>> recorder.restart_attempt()
+    >>> recorder.passed()
+    {}
+    >>> recorder.discard()
+    >>> recorder.lost(TestRecord("test_price.py::test_crash", "failed"))
+    >>> exec(code, {})
+    >>> recorder.outside()
+    >>> recorder.problem("price.py", "line 3", "it was changed while the tests ran", "record again")
+    >>> recorder.stop()
+
+    >>> reader = SectionReader()
+    >>> with open(recorder.log.path, "rb") as stream:
+    ...     reader.read(stream.read())
+    >>> section, = reader.sections
+    >>> [test.name for test in section.tests], len(section.outside), len(section.shared)
+    (['test_price.py::test_vat', 'test_price.py::test_crash'], 1, 1)
+    >>> [str(error) for error in section.errors], len(section.problems)
+    (['NameError: rate (in test_tax.py)'], 1)
     """
 
     def __init__(
@@ -127,7 +172,18 @@ class Recorder:
         self._hooks.install()
 
     def record_children(self) -> None:
-        """Record processes that tests start from now on."""
+        """Record processes that tests start from now on.
+
+        Examples
+        --------
+        >>> recorder = Recorder(Scope(str(folder)), "8f3a")
+        >>> recorder.record_children()
+        >>> os.path.basename(os.environ["SUSPECTRA_CHILD"])
+        '0'
+        >>> recorder.stop()
+        >>> "SUSPECTRA_CHILD" in os.environ
+        False
+        """
         settings = {
             "python": sys.version,
             "workspace": self.scope.root,
@@ -450,6 +506,11 @@ def imported_files() -> list[str]:
     -------
     list of str
         Paths, in the order of ``sys.modules``.
+
+    Examples
+    --------
+    >>> __file__ in imported_files()
+    True
     """
     files = []
     for module in list(sys.modules.values()):

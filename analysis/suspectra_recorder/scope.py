@@ -34,6 +34,23 @@ class Scope:
         Whether to record test modules and conftest files too.
     patterns : iterable of str
         pytest's ``python_files``.
+
+    Examples
+    --------
+    >>> for name in ("shop/cart.py", "tests/test_cart.py", "tests/helpers.py", "node_modules/tool.py"):
+    ...     (folder / name).parent.mkdir(exist_ok=True)
+    ...     (folder / name).touch()
+    >>> scope = Scope(str(folder))
+    >>> scope(str(folder / "shop" / "cart.py"))
+    'shop/cart.py'
+    >>> print(scope(str(folder / "node_modules" / "tool.py")), scope(str(folder / "tests" / "test_cart.py")))
+    None None
+    >>> scope.name(str(folder / "tests" / "helpers.py"))
+    'tests/helpers.py'
+    >>> scope.is_test_module("helpers.py"), scope.is_test_code(str(folder / "tests" / "helpers.py"))
+    (False, True)
+    >>> scope.contains(str(folder / "shop")), scope.contains(str(folder / "node_modules"))
+    (True, False)
     """
 
     def __init__(

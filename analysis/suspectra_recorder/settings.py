@@ -36,6 +36,11 @@ def recording_folder(workspace: str) -> str:
     -------
     str
         It may not exist.
+
+    Examples
+    --------
+    >>> recording_folder("shop").split(os.sep)
+    ['shop', '.suspectra', 'recording']
     """
     return os.path.join(workspace, FOLDER, RECORDING)
 
@@ -68,6 +73,14 @@ class Settings:
         A file to which a line is appended for each test that ends; empty for none.
     environment : dict of str to (str or None)
         The former values of the environment variables that were changed.
+
+    Examples
+    --------
+    >>> settings = Settings("/work/shop", sources=("lib",), counts=True)
+    >>> Settings.from_json(settings.to_json()) == settings
+    True
+    >>> Settings.from_json("1") == Settings()
+    True
     """
 
     workspace: str = ""
@@ -132,6 +145,15 @@ def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittes
     -------
     Settings
         With the former values of the variables that were changed.
+
+    Examples
+    --------
+    >>> environ = {"PYTEST_ADDOPTS": "-q"}
+    >>> settings = inject_env(Settings("/work/shop"), environ)
+    >>> environ["PYTEST_ADDOPTS"], settings.environment["PYTEST_ADDOPTS"]
+    ('-p suspectra_bootstrap -q', '-q')
+    >>> Settings.from_json(environ[VARIABLE]).workspace
+    '/work/shop'
     """
     names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
     former = settings.environment or {name: environ.get(name) for name in names}
@@ -155,6 +177,13 @@ def remove_env(settings: Settings, environ: MutableMapping[str, str]) -> None:
         The result of :func:`inject_env`.
     environ : mapping of str to str
         Changed in place.
+
+    Examples
+    --------
+    >>> environ = {"PYTEST_ADDOPTS": "-q"}
+    >>> remove_env(inject_env(Settings("/work/shop"), environ), environ)
+    >>> environ
+    {'PYTEST_ADDOPTS': '-q'}
     """
     environ.pop(VARIABLE, None)
     for name, value in settings.environment.items():

@@ -22,6 +22,16 @@ class SharedCells:
         A file that does not exist yet.
     counting : bool
         Whether cells have eight bytes and count, instead of one byte that is set.
+
+    Examples
+    --------
+    >>> cells = SharedCells(str(folder / "1.cells"), counting=False)
+    >>> at, first = cells.take(8)
+    >>> at, second = cells.take(8)
+    >>> second[3] = 1
+    >>> with open(folder / "1.cells", "rb") as file:
+    ...     print(at, stored_cells(file, at, 8, counting=False))
+    8 [0, 0, 0, 1, 0, 0, 0, 0]
     """
 
     def __init__(self, path: str, counting: bool):
@@ -88,6 +98,14 @@ def stored_cells(file: BinaryIO, start: int, cells: int, counting: bool) -> list
     -------
     list of int
         Cells past the end of the file are 0.
+
+    Examples
+    --------
+    >>> at, cells = SharedCells(str(folder / "1.cells"), counting=True).take(2)
+    >>> cells[1] += 300
+    >>> with open(folder / "1.cells", "rb") as file:
+    ...     stored_cells(file, at, 2, counting=True)
+    [0, 300]
     """
     size = cells * (8 if counting else 1)
     file.seek(start)

@@ -30,12 +30,24 @@ _GROUP = getattr(builtins, "BaseExceptionGroup", None)  # for Python 3.10 there 
 
 
 class Tracebacks:
-    """Makes stacks of exceptions.
+    r"""Makes stacks of exceptions.
 
     Parameters
     ----------
     scope : Scope
         Which files are recorded. Only frames in these are kept.
+
+    Examples
+    --------
+    >>> path = folder / "price.py"
+    >>> _ = path.write_text("def price(rates):\n    return rates['DE']\n")
+    >>> space = {}
+    >>> exec(compile(path.read_text(), str(path), "exec"), space)
+    >>> try:
+    ...     space["price"]({})
+    ... except KeyError as error:
+    ...     print(Tracebacks(Scope(str(folder))).stack(error, error.__traceback__))
+    KeyError at price.py:2 in price
     """
 
     def __init__(self, scope: Scope):

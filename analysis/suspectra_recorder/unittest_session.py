@@ -41,7 +41,23 @@ _OWN = "unittest.loader"  # the module of the tests that stand for a module that
 
 
 def start() -> None:
-    """Record this process until it ends."""
+    r"""Record this process until it ends.
+
+    Examples
+    --------
+    ``suspectra record`` makes each Python process with unittest call it:
+
+    >>> import subprocess
+    >>> from suspectra_recorder.settings import inject_env
+    >>> source = "import unittest\n\nclass Sums(unittest.TestCase):\n    def test(self):\n        pass\n"
+    >>> _ = (folder / "test_sum.py").write_text(source)
+    >>> environ = dict(os.environ)
+    >>> _ = inject_env(Settings(workspace=str(folder), run="8f3a"), environ, unittest=True)
+    >>> command = [sys.executable, "-m", "unittest"]
+    >>> _ = subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=True)
+    >>> len(os.listdir(recording_folder(str(folder))))
+    1
+    """
     settings = Settings.from_json(os.environ[VARIABLE])
     remove_env(settings, os.environ)
     choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)

@@ -23,6 +23,11 @@ class Reason(NamedTuple):
         Why a module was not recorded.
     cure : str
         What to do about it.
+
+    Examples
+    --------
+    >>> Reason("was imported before the recording began", cure="import it later").cure
+    'import it later'
     """
 
     cause: str
@@ -49,6 +54,14 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
     -------
     Reason
         Cause and cure of the problem.
+
+    Examples
+    --------
+    >>> why = reason("shop.cart", "/work/shop/cart.py", None, launched=False, counting=False)
+    >>> print(why.cause)
+    was imported before the recording began, so nothing it executes is known
+    >>> print(why.cure)
+    run the tests with `suspectra record -- pytest`
     """
     if module == "__main__":
         return Reason("is the program that runs pytest, so nothing it executes is known", f"if it matters, {_RECORD}")
@@ -87,6 +100,12 @@ def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
         Its path.
     file : str
         The recorded name of its file.
+
+    Examples
+    --------
+    >>> scope = Scope(os.path.dirname(os.path.dirname(__file__)))
+    >>> [file for name, _, file in modules_before(scope) if name == "suspectra_recorder.scope"]
+    ['suspectra_recorder/scope.py']
     """
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)

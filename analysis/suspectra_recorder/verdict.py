@@ -40,6 +40,15 @@ class Attempt:
         The first line of the first failure; empty if there is none.
     seconds : float
         How long the phases took.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> attempt = Attempt()
+    >>> for phase, outcome in (("setup", "passed"), ("call", "passed"), ("teardown", "failed")):
+    ...     attempt.add(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, outcome, "no file", phase))
+    >>> attempt.verdict, attempt.message
+    ('error', 'no file')
     """
 
     phases: dict[str, str] = field(default_factory=dict)
@@ -80,7 +89,18 @@ class Attempt:
 
 
 class Attempts:
-    """All attempts of one test in one session."""
+    """All attempts of one test in one session.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> attempts = Attempts()
+    >>> for outcome in ("failed", "passed"):
+    ...     for phase, ended in (("setup", "passed"), ("call", outcome)):
+    ...         attempts.add(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, ended, "", phase))
+    >>> len(attempts.all), attempts.last.verdict, attempts.flaky
+    (2, 'passed', True)
+    """
 
     def __init__(self) -> None:
         self.all: list[Attempt] = []
@@ -109,7 +129,7 @@ class Attempts:
 
 
 def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return the first line of what went wrong.
+    r"""Return the first line of what went wrong.
 
     Parameters
     ----------
@@ -120,6 +140,13 @@ def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
     -------
     str
         At most 500 characters; may be empty.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> text = "\nassert 3 == 4\n +  where 3 = total()"
+    >>> failure_message(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, "failed", text, "call"))
+    'assert 3 == 4'
     """
     crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
     text = getattr(crash, "message", None) or _text(report)
