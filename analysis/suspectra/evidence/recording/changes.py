@@ -32,7 +32,24 @@ class _Compared(NamedTuple):
 
 
 class ChangesSincePass:
-    """Compares the sources of last passes with the present ones, run by run."""
+    r"""Compares the sources of last passes with the present ones, run by run.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"total = 0\nprint(total + 1)\n")
+    >>> passed = Record(TestResult("test_sum", Verdict.PASSED), 1, Section("monday", 1, [old]), b"")
+    >>> failed = Record(TestResult("test_sum", Verdict.FAILED), 2, Section("tuesday", 2, [new]), b"")
+    >>> sections, layout = [passed.section, failed.section], Layout({"cart.py": new}, edges=False)
+    >>> ChangesSincePass().update([failed], {"test_sum": passed}, sections, layout)["test_sum"].tolist()
+    [1]
+    """
 
     def __init__(self) -> None:
         self._compared: list[_Compared] = []
@@ -99,6 +116,15 @@ def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[R
     -------
     tuple of Replaced
         Each once; nothing of what was not recorded both times.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> then, now = Section("monday", 1, packages={"numpy": "1.26"}), Section("tuesday", 2, packages={"numpy": "2.1"})
+    >>> passed = Record(TestResult("test_sum", Verdict.PASSED), 1, then, b"")
+    >>> failed = Record(TestResult("test_sum", Verdict.FAILED), 2, now, b"")
+    >>> [str(one) for one in replaced([failed], {"test_sum": passed})]
+    ['numpy 1.26 → 2.1']
     """
     found: dict[Replaced, None] = {}
     pairs = ((passes[r.result.name].section, r.section) for r in records if r.result.name in passes)

@@ -19,7 +19,7 @@ _MAX_COUNT = 1 << 40  # far more than any test has, and sums of such numbers do 
 
 
 class Decoder:
-    """Maps the cells of one section to the columns of a layout.
+    r"""Maps the cells of one section to the columns of a layout.
 
     Parameters
     ----------
@@ -29,6 +29,23 @@ class Decoder:
         The columns.
     only : Container[int], optional
         Indices of the sources to decode; all unless given.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> from suspectra_recorder.log.frames import pack_rows
+    >>> cart = version(b"total = 0\nprint(total)\n")
+    >>> decoder = Decoder(Section("monday", 1, [cart]), Layout({"cart.py": cart}, edges=False))
+    >>> decoder.decode(pack_rows([0], bytes([0b10000000]))).row.tolist()
+    [0]
+    >>> decoder.decode(pack_rows([1], b""))
+    Traceback (most recent call last):
+    ValueError: sources that are not there
     """
 
     def __init__(self, section: Section, layout: Layout, only: Container[int] | None = None):

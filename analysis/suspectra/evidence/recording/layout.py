@@ -12,7 +12,7 @@ from suspectra.spectrum import Edges
 
 
 class Layout:
-    """The columns of a recording: the statements of one version of each source, and its edges.
+    r"""The columns of a recording: the statements of one version of each source, and its edges.
 
     Parameters
     ----------
@@ -20,6 +20,18 @@ class Layout:
         The version of each source, by path.
     edges : bool
         Whether to include edges.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> layout = Layout({"cart.py": version(b"total = 0\nprint(total)\n")}, edges=True)
+    >>> layout.columns, layout.start, layout.edge_table.source.tolist()
+    (2, {'cart.py': 0}, [-1, 1])
     """
 
     def __init__(self, versions: dict[str, SourceMap], edges: bool):

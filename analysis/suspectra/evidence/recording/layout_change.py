@@ -19,12 +19,29 @@ _FEW = 64  # with up to this many different shifts, slices are quicker than a ta
 
 
 class LayoutChange:
-    """Maps the columns of one layout to those of the next.
+    r"""Maps the columns of one layout to those of the next.
 
     Parameters
     ----------
     before, after : Layout
         The two layouts.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> from suspectra.evidence.recording.records import EMPTY
+    >>> from suspectra.evidence.recording.source_map import SourceMap
+    >>> cart, tax = version(b"total = 0\nprint(total)\n"), version(b"rate = 19\n")
+    >>> change = LayoutChange(Layout({"cart.py": cart}, False), Layout({"base.py": tax, "cart.py": cart}, False))
+    >>> section = Section("monday", 1, [cart])
+    >>> rows = Rows(np.array([0, 1], np.int32), EMPTY, None, (), section, np.array([0]))
+    >>> change.moved(rows, section, b"").row.tolist()
+    [1, 2]
     """
 
     def __init__(self, before: Layout, after: Layout):

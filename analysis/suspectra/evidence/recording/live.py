@@ -22,6 +22,19 @@ class LiveRecords:
     fresh : list of Record
     gone : list of (str, int)
         New records, and name and time of removed ones, since the caller last emptied the lists.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.reader import RecordedTest, Run
+    >>> from suspectra_recorder.record import TestRecord
+    >>> log = Log(lambda source: None)
+    >>> log.on_run(Run("monday", 1, {}))
+    >>> for ended, verdict in enumerate(["passed", "failed"], 2):
+    ...     log.on_test(RecordedTest("test_sum", ended, TestRecord("test_sum", verdict).head(ended), b"", b""))
+    >>> live = LiveRecords()
+    >>> live.update([log])
+    >>> live.records["test_sum"].time, live.passes["test_sum"].time
+    (3, 2)
     """
 
     def __init__(self) -> None:

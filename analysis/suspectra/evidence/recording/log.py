@@ -31,6 +31,22 @@ class Log(LogReader):
     ----------
     source_map : callable
         Given a source, returns its map.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.frames import FrameKind, frame, with_json
+    >>> from suspectra_recorder.record import TestRecord
+    >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
+    >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "passed").head(2)))
+    >>> log = Log(SourceMap.from_source)
+    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test)
+    >>> log.update(folder / "1.log", "1.log")
+    >>> log.sections[0].run, log.records[0].result.name, log.problems
+    ('monday', 'test_sum', [])
+    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test + test[:9])
+    >>> log.update(folder / "1.log", "1.log")
+    >>> len(log.records), log.problems[0].cause
+    (1, 'the last entry is cut off, as it is when a process is killed; all before it was read')
     """
 
     def __init__(self, source_map: Callable[[Source], SourceMap]) -> None:

@@ -23,6 +23,17 @@ class RecordTable:
     decoded : list of Rows
     rows : list of ndarray of int32
         For each record, in their order.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import Verdict
+    >>> from suspectra.evidence.recording.records import EMPTY, Section
+    >>> section, rows = Section("monday", 1), Rows(np.array([0, 2], np.int32), EMPTY, None, (), None, EMPTY)
+    >>> tests = TestResult("test_sum", Verdict.PASSED), TestResult("test_tax", Verdict.FAILED)
+    >>> table = RecordTable()
+    >>> table.update([Record(test, 2, section, b"", decoded=rows) for test in tests], Layout({}, edges=False))
+    >>> table.outcomes.names, table.outcomes.failing.tolist(), [record.key for record in table.notable]
+    (('test_sum', 'test_tax'), [False, True], [('test_tax', 2)])
     """
 
     def __init__(self) -> None:

@@ -43,6 +43,12 @@ class Section:
         The version of the interpreter, empty where it is not known.
     packages : mapping of str to str
         The versions of the distributions that were installed, by name; empty where they are not known.
+
+    Examples
+    --------
+    >>> section = Section("monday", 1, python="3.12.3", packages={"numpy": "2.1"})
+    >>> section.run, section.maps, section.packages["numpy"]
+    ('monday', [], '2.1')
     """
 
     run: str
@@ -73,6 +79,13 @@ class Record:
         Where it failed, in the lines of the sources at that time.
     decoded : Rows or None
         The rows in the columns of the current layout, once they are decoded.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import Verdict
+    >>> record = Record(TestResult("test_sum", Verdict.PASSED), 2, Section("monday", 1), b"")
+    >>> record.key, record.ended.passed, record.ended.run
+    (('test_sum', 2), True, 'monday')
     """
 
     result: TestResult
@@ -114,6 +127,13 @@ class Rows:
         Indices of the touched sources in the section.
     damage : str
         Why it can't be read; empty if it can.
+
+    Examples
+    --------
+    >>> Rows(np.array([0, 2], np.int32), EMPTY, None, (), None, EMPTY).odd
+    False
+    >>> Rows(np.array([0, 2], np.int32), EMPTY, None, ("cart.py",), None, EMPTY).odd
+    True
     """
 
     row: Row
@@ -142,5 +162,11 @@ def damaged(error: Exception) -> Rows:
     -------
     Rows
         With the text of the error as `damage`.
+
+    Examples
+    --------
+    >>> rows = damaged(ValueError("a wrong number of bits"))
+    >>> rows.damage, rows.odd, len(rows.row)
+    ('a wrong number of bits', True, 0)
     """
     return Rows(EMPTY, EMPTY, EMPTY, (), None, EMPTY, f"{error}")

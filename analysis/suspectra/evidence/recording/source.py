@@ -78,6 +78,20 @@ class RecordingSource:
     A test that was recorded with an older version of a source keeps what it executed in functions that do the same
     in both versions, and elsewhere the lines that are the same. If it executed code that does something else now, a
     problem names the source, and edges of such code are left out.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
+    >>> from suspectra_recorder.record import TestRecord
+    >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
+    >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "failed", message="assert 3 == 4").head(2)))
+    >>> (folder / "logs").mkdir()
+    >>> _ = (folder / "logs" / "1.log").write_bytes(MAGIC + run + test)
+    >>> source = RecordingSource(folder, folder / "logs")
+    >>> [(test.name, test.message) for test in source.read().tests], source.growing()
+    ([('test_sum', 'assert 3 == 4')], False)
+    >>> source.watched() == [str(folder / "logs")]
+    True
     """
 
     recorded_by: ClassVar[str] = "record"

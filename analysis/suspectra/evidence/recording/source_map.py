@@ -24,7 +24,7 @@ _OUTCOMES = (Kind.FALSE, Kind.TRUE)
 
 @dataclass(eq=False)
 class SourceMap:
-    """One version of a source: its statements, and the meaning of its cells.
+    r"""One version of a source: its statements, and the meaning of its cells.
 
     Parameters
     ----------
@@ -50,6 +50,22 @@ class SourceMap:
         The outline of its functions; None if the log has none.
     conditions : ndarray of int, shape (conditions, 4)
         Positions of the conditions inside expressions.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> module_map = instrument(b"if paid:\n    total = 0\n", "cart.py", "cells")[1]
+    >>> head = {"path": "cart.py", "digest": "9f86d081", "is_test": False}
+    >>> cart = SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> cart.measured.path, cart.measured.line.tolist()
+    ('cart.py', [1, 2])
+    >>> cells, statements = cart.statement_facts
+    >>> cells.tolist(), statements.tolist()
+    ([0, 1], [0, 1])
+    >>> cells, arcs, ends, functions = cart.arcs
+    >>> ends.tolist()
+    [[-1, 1], [1, -1], [1, 2]]
     """
 
     measured: MeasuredFile

@@ -17,7 +17,7 @@ from suspectra_recorder.instrumentation.outline import difference
 
 @dataclass(frozen=True, eq=False)
 class Remapped:
-    """The parts of an older version of a source that are unchanged in a newer one.
+    r"""The parts of an older version of a source that are unchanged in a newer one.
 
     Parameters
     ----------
@@ -29,6 +29,18 @@ class Remapped:
         The older cells of arcs that are the same in both.
     arc : ndarray of int, shape (a,)
         The newer arcs, aligned with `arc_cell`.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> found = remapped(version(b"total = 0\nprint(total)\n"), version(b"print(total)\n"))
+    >>> isinstance(found, Remapped), found.statement.tolist(), found.doubtful.tolist()
+    (True, [-1, 0], [0, 1])
     """
 
     statement: Ints  # for each statement its number in the newer one, -1 where there is none
@@ -39,7 +51,7 @@ class Remapped:
 
 @lru_cache(maxsize=256)
 def remapped(old: SourceMap, new: SourceMap) -> Remapped:
-    """Find the unchanged parts of an older version in a newer one. Results are cached, as many tests share them.
+    r"""Find the unchanged parts of an older version in a newer one. Results are cached, as many tests share them.
 
     Parameters
     ----------
@@ -50,6 +62,18 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
     -------
     Remapped
         Functions are compared by their normalized code, other statements by their text.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"import math\ntotal = 0\nprint(total)\n")
+    >>> remapped(old, new).statement.tolist()
+    [1, 2]
     """
     same, around = _same_functions(old, new)
     keeps = np.append(same >= 0, around)  # the last entry, for index -1, is the code outside functions
@@ -66,7 +90,7 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
 
 @lru_cache(maxsize=256)
 def changed_statements(old: SourceMap, new: SourceMap) -> Bools:
-    """Find what differs in a newer version: statements whose text is not in the older one, and deletions.
+    r"""Find what differs in a newer version: statements whose text is not in the older one, and deletions.
 
     Parameters
     ----------
@@ -77,6 +101,18 @@ def changed_statements(old: SourceMap, new: SourceMap) -> Bools:
     -------
     ndarray of bool, shape (statements of the newer version,)
         True also for the statements before and after deleted ones that nothing replaced, in the function they were in.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> from suspectra_recorder.log.reader import Source
+    >>> def version(text):
+    ...     module_map = instrument(text, "cart.py", "cells")[1]
+    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
+    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
+    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"import math\ntotal = 0\nprint(total)\n")
+    >>> changed_statements(old, new).tolist()
+    [True, False, False]
     """
     there = remapped(old, new).statement
     changed = np.ones(len(new.checksum), bool)
