@@ -59,6 +59,11 @@ class Command:
         The chosen interpreter; empty if the command names its own.
     reason : str
         Why it was chosen.
+
+    Examples
+    --------
+    >>> Command(("python3", "-m", "pytest"), "python3", "chosen by the user").python
+    'python3'
     """
 
     arguments: tuple[str, ...]
@@ -126,6 +131,12 @@ def run(
     ------
     UsageError
         When the command, or an interpreter with pytest, can't be found, or the recording's folder is a link.
+
+    Examples
+    --------
+    >>> run(["no-such-command"], folder)
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: no-such-command: this command does not exist. Fix: …
     """
     report = report if report is not None else sys.stderr
     root = os.path.realpath(workspace)
@@ -201,7 +212,7 @@ def _selected(only: Path, workspace: str | None) -> str:
 
 
 def named_tests(file: Path) -> list[str]:
-    """Read the names in a file, one per line.
+    r"""Read the names in a file, one per line.
 
     Parameters
     ----------
@@ -217,6 +228,12 @@ def named_tests(file: Path) -> list[str]:
     ------
     UsageError
         When the file can't be read.
+
+    Examples
+    --------
+    >>> _ = (folder / "tests.txt").write_text("test_cart.py::test_sum\n\ntest_cart.py::test_tax\n")
+    >>> named_tests(folder / "tests.txt")
+    ['test_cart.py::test_sum', 'test_cart.py::test_tax']
     """
     try:
         text = file.read_text("utf-8")
@@ -261,6 +278,14 @@ def resolve(
     ------
     UsageError
         When there is no such interpreter.
+
+    Examples
+    --------
+    >>> resolve([sys.executable, "-m", "pytest"], str(folder)).arguments[1:]
+    ('-m', 'pytest')
+    >>> resolve(["pytets"], str(folder))
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: pytets: this command does not exist. Fix: check its spelling and the PATH
     """
     environ = os.environ if environ is None else environ
     words = list(command) or ["pytest"]
@@ -277,7 +302,7 @@ def resolve(
 
 
 def runs_unittest(words: Sequence[str], folder: str) -> bool:
-    """Whether a command runs unittest: by ``-m unittest``, or by a script that does.
+    r"""Whether a command runs unittest: by ``-m unittest``, or by a script that does.
 
     Parameters
     ----------
@@ -290,6 +315,12 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
     -------
     bool
         A script is only read, not run.
+
+    Examples
+    --------
+    >>> _ = (folder / "run.py").write_text("import unittest\nunittest.main()\n")
+    >>> runs_unittest(["python", "run.py"], str(folder)), runs_unittest(["python", "-m", "pytest"], str(folder))
+    (True, False)
     """
     if any(tuple(words[i : i + 2]) == ("-m", "unittest") for i in range(len(words))):
         return True

@@ -39,6 +39,12 @@ class Merged:
         Sections of the inputs that were kept: one for each process that ran tests.
     problems : tuple of Problem
         What could not be read.
+
+    Examples
+    --------
+    >>> merged = Merged(Path("all"), tests=5, replaced=2, runs=3, problems=())
+    >>> f"{merged.tests} tests of {merged.runs} runs"
+    '5 tests of 3 runs'
     """
 
     folder: Path
@@ -87,6 +93,19 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     ------
     UsageError, EvidenceError
         When there is nothing to merge, or `out` contains something else.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
+    >>> from suspectra_recorder.record import TestRecord
+    >>> for part, name in enumerate(["test_sum", "test_tax"], 1):
+    ...     (folder / f"part{part}").mkdir()
+    ...     run = frame(FrameKind.RUN, b'{"run": "part%d", "started": %d}' % (part, part))
+    ...     test = frame(FrameKind.TEST, with_json(TestRecord(name, "passed").head(part)))
+    ...     _ = (folder / f"part{part}" / "1.log").write_bytes(MAGIC + run + test)
+    >>> merged = merge(folder / "all", [folder / "part1", folder / "part2"])
+    >>> merged.tests, merged.replaced, merged.runs
+    (2, 0, 2)
     """
     folders = list(dict.fromkeys(map(_recording_in, inputs)))
     refuse_links(str(out))

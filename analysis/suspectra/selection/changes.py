@@ -35,6 +35,11 @@ class Changes:
         What each file imports, by path: when tests ran it, and now.
     conftests : frozenset of str
         The existing ``conftest.py`` files.
+
+    Examples
+    --------
+    >>> Changes(gone=frozenset({"tax.py"}), imports={"cart.py": ("tax",)}).differences
+    {}
     """
 
     differences: Mapping[Version, Difference] = field(default_factory=dict)
@@ -44,12 +49,23 @@ class Changes:
 
 
 class Workspace:
-    """The current state of a project's files. Each file is read once.
+    r"""The current state of a project's files. Each file is read once.
 
     Parameters
     ----------
     root : str
         The folder.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("def total():\n    return 0\n")
+    >>> workspace = Workspace(str(folder))
+    >>> workspace.content("cart.py")[:11], workspace.content("../cart.py"), workspace.digest("cart.py")[:8]
+    (b'def total()', None, '9c748ef4')
+    >>> workspace.tree("cart.py").body[0].name, workspace.outline("cart.py", tests=False).functions[0].name
+    ('total', 'total')
+    >>> workspace.age("tax.py")
+    -1
     """
 
     def __init__(self, root: str):
@@ -165,7 +181,7 @@ class Workspace:
 
 
 def changes(workspace: Workspace, versions: Sequence[Version], since: Revision | None = None) -> Changes:
-    """Compare the versions that tests ran with the workspace.
+    r"""Compare the versions that tests ran with the workspace.
 
     Parameters
     ----------
@@ -180,6 +196,16 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
     -------
     Changes
         The differences, by version.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
+    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
+    >>> _ = (folder / "cart.py").write_text("def total():\n    return 1\n")
+    >>> found = changes(Workspace(str(folder)), [cart])
+    >>> found.differences[cart].units, found.gone
+    (frozenset({'total'}), frozenset())
     """
     found = _Found(workspace, versions, since)
     gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
@@ -257,6 +283,13 @@ def other_files(workspace: Workspace, known: Iterable[str], after: int, since: R
     -------
     list of str
         Paths relative to the workspace, sorted; without Python files and pages of `suspectra report`.
+
+    Examples
+    --------
+    >>> for name in ("cart.py", "prices.json"):
+    ...     _ = (folder / name).write_text("1")
+    >>> other_files(Workspace(str(folder)), ["cart.py"], after=0)
+    ['prices.json']
     """
     listed = project_files(workspace.root)
     files = _walk(workspace.root) if listed is None else listed

@@ -32,7 +32,7 @@ _MAX_CELLS = 1 << 24  # of one source
 
 @dataclass(eq=False)
 class Version:
-    """One version of a source that tests ran.
+    r"""One version of a source that tests ran.
 
     Parameters
     ----------
@@ -44,6 +44,16 @@ class Version:
         The number of cells of its probes.
     blob : bytes
         The compressed map of its probes.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
+    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
+    >>> cart.outline.functions[0].name, cart.units, cart.size
+    ('total', frozenset({'total'}), 1)
+    >>> {name: f"{mask:08b}" for name, mask in cart.masks().items()}
+    {('total', 0): '01000000'}
     """
 
     path: str
@@ -117,6 +127,12 @@ class Section:
         The versions of its sources, in order; None for a damaged one.
     outside : list of Rows
         What ran outside tests.
+
+    Examples
+    --------
+    >>> section = Section("3.12.3", versions=[None])
+    >>> section.python, section.started, section.outside
+    ('3.12.3', 0, [])
     """
 
     python: str
@@ -127,7 +143,7 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What was executed in a part of a run.
+    r"""What was executed in a part of a run.
 
     Parameters
     ----------
@@ -135,6 +151,16 @@ class Rows:
         The run.
     packed : bytes
         The rows as in the log.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.frames import pack_rows
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
+    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
+    >>> rows = Rows(Section("3.12.3", versions=[None, cart]), pack_rows([1], bytes([0b11000000])))
+    >>> rows.touched(), [(version.path, f"{cells:08b}") for version, cells in rows.bits()]
+    ((1,), [('cart.py', '11000000')])
     """
 
     section: Section
@@ -196,6 +222,11 @@ class Imported:
         What was executed.
     module : str
         The path of the module; empty if there were several, or one outside the workspace.
+
+    Examples
+    --------
+    >>> Imported(Rows(Section("3.12.3"), b""), "cart.py").module
+    'cart.py'
     """
 
     rows: Rows
@@ -218,6 +249,12 @@ class KnownTest:
         What it executed.
     shares : tuple of str
         Names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions.
+
+    Examples
+    --------
+    >>> test = KnownTest("test_sum", True, 2, Rows(Section("3.12.3"), b""))
+    >>> test.name, test.failing, test.rows.section.python
+    ('test_sum', True, '3.12.3')
     """
 
     name: str
@@ -229,7 +266,7 @@ class KnownTest:
 
 @dataclass
 class RecordedTests:
-    """The tests of a recording.
+    r"""The tests of a recording.
 
     Parameters
     ----------
@@ -239,6 +276,16 @@ class RecordedTests:
         Shared rows by name: what tests depend on but did not execute themselves.
     imported : list of Imported
         What ran during imports, in the order of the runs.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
+    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
+    >>> rows = Rows(Section("3.12.3", versions=[cart]), b"")
+    >>> recorded = RecordedTests({name: KnownTest(name, False, 2, rows) for name in ("test_sum", "test_tax")})
+    >>> recorded.versions() == [cart]
+    True
     """
 
     tests: dict[str, KnownTest] = field(default_factory=dict)
@@ -270,6 +317,16 @@ def recorded_tests(folder: str | os.PathLike[str]) -> RecordedTests:
     -------
     RecordedTests
         Without damaged parts; empty if there are no logs.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
+    >>> from suspectra_recorder.record import TestRecord
+    >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1, "python": "3.12.3"}')
+    >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "failed").head(2)))
+    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test)
+    >>> [(test.name, test.failing, test.rows.section.python) for test in recorded_tests(folder).tests.values()]
+    [('test_sum', True, '3.12.3')]
     """
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []

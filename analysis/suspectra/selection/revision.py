@@ -30,7 +30,7 @@ _MAX_SIZE = 1 << 26
 
 @dataclass(frozen=True)
 class Revision:
-    """The files of a commit in a workspace.
+    r"""The files of a commit in a workspace.
 
     Parameters
     ----------
@@ -40,6 +40,17 @@ class Revision:
         The name from the user.
     files : dict of str to (str, str)
         Mode and id of the content by path relative to the workspace, without submodules.
+
+    Examples
+    --------
+    >>> content = hashlib.sha1(b"blob 9\0total = 0").hexdigest()
+    >>> _ = (folder / "cart.py").write_text("total = 0")
+    >>> revision = Revision(str(folder), "main", {"cart.py": ("100644", content), "tax.py": ("100644", content)})
+    >>> revision.differs("cart.py"), list(revision.changed(["cart.py", "new.py"])), revision.contents(["new.py"])
+    (False, ['tax.py', 'new.py'], {})
+    >>> Revision.from_name(str(folder), "--all")
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: --all: is not a revision. Fix: name a commit, a branch or a tag
     """
 
     workspace: str
@@ -169,6 +180,14 @@ def project_files(workspace: str) -> list[str] | None:
     -------
     list of str or None
         Paths relative to the workspace; None without a repository.
+
+    Examples
+    --------
+    >>> _ = subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    >>> for name, text in ((".gitignore", "*.log"), ("cart.py", ""), ("run.log", "")):
+    ...     _ = (folder / name).write_text(text)
+    >>> project_files(str(folder))
+    ['.gitignore', 'cart.py']
     """
     try:
         listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -190,6 +209,11 @@ def start_of_branch(workspace: str) -> str | None:
     -------
     str or None
         The last commit on the default branch itself; None where git knows no repository, commit or default branch.
+
+    Examples
+    --------
+    >>> start_of_branch(str(folder)) is None
+    True
     """
     for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
         try:

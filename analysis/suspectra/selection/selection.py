@@ -46,6 +46,16 @@ class Selection:
         The tests that need not run, each with the version of Python in which it ran.
     others : tuple of str
         Changed files that tests may have read; it is not known which tests.
+
+    Examples
+    --------
+    >>> selection = Selection(3, ("test_sum",), {"test_tax": ("cart.py: total",)}, others=("prices.json",))
+    >>> print(selection.summary())
+    3 known tests: 1 failed last time, 1 reached by what changed (cart.py: total); 2 tests and new ones run
+    >>> print(selection.notice())
+    1 other file changed (prices.json); which tests read it is not known: run without --failed-and-affected if any does
+    >>> Selection().summary()
+    'nothing was recorded before, so all tests run'
     """
 
     known: int = 0
@@ -106,6 +116,11 @@ def select(root: str, since: str | None = None) -> Selection:
     ------
     UsageError
         When git does not know the revision.
+
+    Examples
+    --------
+    >>> select(str(folder)).summary()
+    'nothing was recorded before, so all tests run'
     """
     root = os.path.realpath(root)
     revision = Revision.from_name(root, since) if since is not None else None
@@ -140,6 +155,21 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     -------
     Selection
         `others` is empty.
+
+    Examples
+    --------
+    >>> from suspectra.selection.recorded_tests import KnownTest, Rows, Section, Version
+    >>> from suspectra_recorder.instrumentation.outline import EVERYTHING
+    >>> from suspectra_recorder.log.frames import pack_rows
+    >>> cart, tax = (Version(path, "9f86d081", True, 8, b"") for path in ("cart.py", "tax.py"))
+    >>> section = Section("3.12.3", versions=[cart, tax, Version("test_shop.py", "60303ae2", False, 0, b"")])
+    >>> recorded = RecordedTests({
+    ...     name: KnownTest(name, False, 2, Rows(section, pack_rows([number, 2], bytes([0b10000000]))))
+    ...     for number, name in enumerate(["test_shop.py::test_cart", "test_shop.py::test_tax"])
+    ... })
+    >>> selection = chosen(recorded, Changes({tax: EVERYTHING}))
+    >>> selection.affected, selection.left_out
+    ({'test_shop.py::test_tax': ('tax.py', 'tax.py: what runs at import')}, {'test_shop.py::test_cart': '3.12.3'})
     """
     importers = _Importers(changed.imports, {v.path for v in recorded.versions()})
     views = {s: _View(s, recorded, changed, importers, age) for s in {t.rows.section for t in recorded.tests.values()}}
@@ -432,7 +462,7 @@ def _some(names: Iterable[str], glue: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape unprintable characters, which a terminal could take for commands.
+    r"""Escape unprintable characters, which a terminal could take for commands.
 
     Parameters
     ----------
@@ -443,5 +473,10 @@ def visible(text: str) -> str:
     -------
     str
         The text, with escapes for unprintable characters.
+
+    Examples
+    --------
+    >>> visible("test_sum[\x1b]")
+    'test_sum[\\x1b]'
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
