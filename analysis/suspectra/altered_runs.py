@@ -20,7 +20,17 @@ COMMAND = "suspectra.command"
 
 
 class BeforeCommand(click.Command):
-    """A command whose arguments end at ``--``; what follows is a command of its own."""
+    """A command whose arguments end at ``--``; what follows is a command of its own.
+
+    Examples
+    --------
+    >>> command = BeforeCommand("causes", params=[click.Argument(["test"])])
+    >>> context = click.Context(command)
+    >>> command.parse_args(context, ["test_sum", "--", "pytest", "-x"])
+    []
+    >>> context.params, context.meta[COMMAND]
+    ({'test': 'test_sum'}, ['pytest', '-x'])
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does what comes before ``--``.
@@ -58,6 +68,19 @@ def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: 
     ------
     EvidenceError
         With the first file that was edited.
+
+    Examples
+    --------
+    >>> import hashlib
+    >>> import numpy as np
+    >>> from suspectra.evidence.evidence import Evidence
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> _ = (folder / "cart.py").write_text("total = 1")
+    >>> lines = np.array([1], np.int32)
+    >>> cart = MeasuredFile("cart.py", hashlib.sha256(b"total = 0").hexdigest(), lines, lines, lines - 2, ())
+    >>> require_unchanged(Evidence("by hand", (), (cart,), (), lines[:0]), {"cart.py"}, folder)
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: cart.py: it was changed after the tests ran, so experiments …
     """
     from suspectra.evidence.sources import Sources
 
@@ -89,6 +112,19 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
         When no recorded test fails.
     UsageError
         When a name fits no failing test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Evidence
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> tests = TestResult("test_sum", Verdict.FAILED), TestResult("test_tax", Verdict.PASSED)
+    >>> evidence = Evidence("by hand", tests, (), (), np.zeros(0, np.int32))
+    >>> list(failing_tests(evidence, [])), list(failing_tests(evidence, ["*sum"]))
+    (['test_sum'], ['test_sum'])
+    >>> failing_tests(evidence, ["test_tax"])
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: test_tax: this test passed when it was recorded. Fix: …
     """
     from suspectra.experiments.repeated_tests import FailingTest
 
@@ -121,6 +157,19 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
         When no recorded test fails.
     UsageError
         When the name fits no failing test, or several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Evidence
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> tests = tuple(TestResult(name, Verdict.FAILED) for name in ("test_sum", "test_tax"))
+    >>> evidence = Evidence("by hand", tests, (), (), np.zeros(0, np.int32))
+    >>> one_failing_test(evidence, "*tax").name
+    'test_tax'
+    >>> one_failing_test(evidence, "test_*")
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: test_*: it fits 2 failing tests. Fix: name one of them, such as test_sum
     """
     failing = failing_tests(evidence, [wanted])
     if len(failing) > 1:

@@ -62,12 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ----------
     arguments : sequence of str, optional
         Without the program's name. The default is those of the process.
+
+    Examples
+    --------
+    >>> main(["no-such-command"])
+    Traceback (most recent call last):
+    SystemExit: 2
     """
     sys.exit(run(arguments))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    r"""Run one command.
 
     Parameters
     ----------
@@ -78,6 +84,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         The exit status. Errors are printed to stderr in a line or two; tracebacks only with ``--debug``.
+
+    Examples
+    --------
+    >>> records = ["TN:sum", "SF:cart.c", "DA:3,1", "end_of_record", "TN:tax", "SF:cart.c", "DA:3,0", "end_of_record"]
+    >>> _ = (folder / "all.info").write_text("\n".join(records))
+    >>> _ = (folder / "outcomes.txt").write_text("failed sum\npassed tax\n")
+    >>> files = ["--lcov", str(folder / "all.info"), "--outcomes", str(folder / "outcomes.txt")]
+    >>> run(["rank", "--workspace", str(folder), *files, "--format", "csv", "--output", str(folder / "suspects.csv")])
+    0
+    >>> (folder / "suspects.csv").read_text().splitlines()[1].split(",")[:7]
+    ['1', '1.0', '1', '0.5', '1.0', 'cart.c', '3']
     """
     from suspectra.output.terminal import safe, soften
 

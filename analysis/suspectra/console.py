@@ -40,6 +40,17 @@ def options(*given: Decorator) -> Decorator:
     -------
     Decorator
         Adds all of them to a command.
+
+    Examples
+    --------
+    >>> top = click.option("--top", type=int, default=20)
+    >>> form = click.option("--format", "form", default="table")
+    >>> @click.command()
+    ... @options(top, form)
+    ... def rank(top, form):
+    ...     print(top, form)
+    >>> rank.main(["--top", "3"], standalone_mode=False)
+    3 table
     """
 
     def add(command: Command) -> Command:
@@ -64,6 +75,19 @@ def declared(option: Option, **more: object) -> Decorator:
     -------
     callable
         The decorator that adds it to a command.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.options import Option
+    >>> @click.command()
+    ... @declared(Option("seconds", 30.0, "How long it may take.", minimum=1))
+    ... def investigate(seconds):
+    ...     print(seconds)
+    >>> investigate.main(["--seconds", "5"], standalone_mode=False)
+    5.0
+    >>> investigate.main(["--seconds", "0"], standalone_mode=False)
+    Traceback (most recent call last):
+    click.exceptions.BadParameter: 0.0 is not in the range x>=1.
     """
     flag = f"--{option.word}"
     help_text, default = option.help, option.default
@@ -130,6 +154,14 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
     ------
     BadParameter
         When `text` does not end in a colon and a line number.
+
+    Examples
+    --------
+    >>> parse_location(folder, "src/cart.py:12")
+    ('src/cart.py', 12)
+    >>> parse_location(folder, "src/cart.py")
+    Traceback (most recent call last):
+    click.exceptions.BadParameter: 'src/cart.py' is not of the form FILE:LINE.
     """
     from suspectra.evidence.boundary import inside
 
@@ -152,6 +184,13 @@ def print_problem(kind: str, problem: Problem) -> None:
         The label of the problem, which also selects its colour.
     problem : Problem
         Control characters in it are made visible.
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stderr
+    >>> with redirect_stderr(sys.stdout):
+    ...     print_problem("warning", Problem("cart.py", "line 3", "it was edited", "run the tests again"))
+    suspectra: warning: cart.py (line 3): it was edited. Fix: run the tests again
     """
     from suspectra.output.terminal import Style, safe
 
@@ -166,6 +205,13 @@ def warn(problems: Iterable[Problem]) -> None:
     ----------
     problems : iterable of Problem
         Printed one by one, in this order.
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stderr
+    >>> with redirect_stderr(sys.stdout):
+    ...     warn([Problem("cart.py", "line 3", "it was edited", "run the tests again")])
+    suspectra: warning: cart.py (line 3): it was edited. Fix: run the tests again
     """
     for problem in problems:
         print_problem("warning", problem)
@@ -173,7 +219,7 @@ def warn(problems: Iterable[Problem]) -> None:
 
 @contextmanager
 def written(path: Path | None) -> Iterator[TextIO]:
-    """Open an output file, or stdout. The file gets its name only when it is complete.
+    r"""Open an output file, or stdout. The file gets its name only when it is complete.
 
     Parameters
     ----------
@@ -189,6 +235,15 @@ def written(path: Path | None) -> Iterator[TextIO]:
     ------
     UsageError
         When `path` is a folder, or can't be written.
+
+    Examples
+    --------
+    >>> with written(folder / "suspects.txt") as out:
+    ...     _ = out.write("cart.py:12\n")
+    ...     print((folder / "suspects.txt").exists())
+    False
+    >>> (folder / "suspects.txt").read_text()
+    'cart.py:12\n'
     """
     if path is None:
         yield sys.stdout

@@ -40,6 +40,13 @@ def register(cli: click.Group) -> None:
     ----------
     cli : click.Group
         The group of all commands.
+
+    Examples
+    --------
+    >>> commands = click.Group()
+    >>> register(commands)
+    >>> sorted(commands.commands)
+    ['investigate']
     """
 
     @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")

@@ -57,7 +57,19 @@ technique_options = options(
 
 
 class RankingOptions(TypedDict):
-    """The values of `technique_options` and of `evidence_options` without the workspace."""
+    """The values of `technique_options` and of `evidence_options` without the workspace.
+
+    Examples
+    --------
+    >>> @click.command()
+    ... @evidence_options
+    ... @technique_options
+    ... def rank(workspace, **chosen):
+    ...     return chosen
+    >>> chosen: RankingOptions = rank.main(["--technique", "dstar", "--since", "main"], standalone_mode=False)
+    >>> chosen["technique"], chosen["since"], chosen["include_tests"]
+    ('dstar', 'main', False)
+    """
 
     coverage: Path | None
     junit: Path | None
@@ -93,6 +105,19 @@ class Localized:
         Problems of the evidence and of the ranking.
     groups : tuple of RankedGroup
         The failure groups, each with its own ranking; empty unless requested.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> from suspectra.failure_groups.ranking import rank_groups
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> ochiai = make_technique("ochiai")
+    >>> report = ochiai.localize(spectrum)
+    >>> groups = tuple(rank_groups(report, ochiai).groups)
+    >>> localized = Localized(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), None, (), groups)
+    >>> localized.group_of(1).group.tests
+    ('t2',)
     """
 
     report: RankedReport
@@ -130,7 +155,7 @@ def localize(
     scheduler: str | None = None,
     **chosen: Unpack[RankingOptions],
 ) -> Localized:
-    """Rank the evidence. Its problems are printed even when there is no ranking.
+    r"""Rank the evidence. Its problems are printed even when there is no ranking.
 
     Parameters
     ----------
@@ -149,6 +174,20 @@ def localize(
     -------
     Localized
         The ranking and the evidence.
+
+    Examples
+    --------
+    >>> @click.command()
+    ... @evidence_options
+    ... @technique_options
+    ... def rank(workspace, **chosen):
+    ...     return localize(workspace, **chosen)
+    >>> records = ["TN:sum", "SF:cart.c", "DA:3,1", "end_of_record", "TN:tax", "SF:cart.c", "DA:3,0", "end_of_record"]
+    >>> _ = (folder / "all.info").write_text("\n".join(records))
+    >>> _ = (folder / "outcomes.txt").write_text("failed sum\npassed tax\n")
+    >>> files = ["--lcov", str(folder / "all.info"), "--outcomes", str(folder / "outcomes.txt")]
+    >>> print(rank.main(["--workspace", str(folder), *files], standalone_mode=False).report.suspect(0).location)
+    cart.c:3
     """
     technique = _make_technique(chosen)  # first, so that a wrong name is reported before anything is read
     info = technique.info

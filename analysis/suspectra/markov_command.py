@@ -32,6 +32,13 @@ def register(cli: click.Group) -> None:
     ----------
     cli : click.Group
         The group of all commands.
+
+    Examples
+    --------
+    >>> commands = click.Group()
+    >>> register(commands)
+    >>> sorted(commands.commands)
+    ['markov']
     """
 
     @cli.command()

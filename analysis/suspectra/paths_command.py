@@ -29,6 +29,13 @@ def register(cli: click.Group) -> None:
     ----------
     cli : click.Group
         The group of all commands.
+
+    Examples
+    --------
+    >>> commands = click.Group()
+    >>> register(commands)
+    >>> sorted(commands.commands)
+    ['paths']
     """
 
     @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] TEST [-- pytest ...]")

@@ -39,6 +39,18 @@ def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evi
     ------
     UsageError
         When a revision is named that git does not know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> tests = (TestResult("test_tax", Verdict.PASSED),)
+    >>> evidence = Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32))
+    >>> since_revision(evidence, folder, None) is evidence
+    True
+    >>> since_revision(evidence, folder, "--all")
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: --all: is not a revision. Fix: name a commit, a branch or a tag
     """
     if name is None:
         return ChangesOfBranch(workspace).add_to(evidence)
@@ -65,6 +77,15 @@ class ChangesOfBranch:
         The folder that paths are relative to.
     recheck_s : float, optional
         For how many seconds git is not asked again where the branch begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> tests = (TestResult("test_tax", Verdict.FAILED),)
+    >>> evidence = Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32))
+    >>> ChangesOfBranch(folder).add_to(evidence) is evidence
+    True
     """
 
     def __init__(self, workspace: Path, recheck_s: float = 0.0):

@@ -32,6 +32,13 @@ def register(cli: click.Group) -> None:
     ----------
     cli : click.Group
         The group of all commands.
+
+    Examples
+    --------
+    >>> commands = click.Group()
+    >>> register(commands)
+    >>> sorted(commands.commands)
+    ['slice']
     """
 
     @cli.command("slice", cls=BeforeCommand, options_metavar="[OPTIONS] [FILE:LINE] [-- pytest ...]")

@@ -45,6 +45,18 @@ class Suspicion(Suspects):
     ------
     NothingToRank
         When the evidence gives no ranking.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> tests = TestResult("test_sum", Verdict.FAILED), TestResult("test_tax", Verdict.PASSED)
+    >>> evidence = Evidence("by hand", tests, (cart,), (lines - 1, lines[:1] - 1), lines[:0])
+    >>> suspicion = Suspicion(evidence)
+    >>> suspicion.files, suspicion.in_turn(["test_sum"]), suspicion.at(0, "cart.py", 2) > suspicion.at(0, "cart.py", 1)
+    (frozenset({'cart.py'}), ['test_sum'], True)
     """
 
     def __init__(self, evidence: Evidence, *, everywhere: bool = False):
@@ -157,6 +169,12 @@ def top_suspects(report: RankedReport) -> Ints:
     -------
     ndarray of int64, shape (k,)
         Elements that failing tests execute, of ranks up to `TOP_RANK`, in the first `MAX_FILES` files of the ranking.
+
+    Examples
+    --------
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
+    >>> top_suspects(report).tolist()
+    [1, 0]
     """
     spectrum = report.spectrum
     sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
@@ -169,7 +187,7 @@ def top_suspects(report: RankedReport) -> Ints:
 
 
 def called_by(callers: Ints, report: RankedReport, program: Program | None) -> Ints:
-    """The statements that failing tests execute in functions that some statements call.
+    r"""The statements that failing tests execute in functions that some statements call.
 
     Parameters
     ----------
@@ -184,6 +202,19 @@ def called_by(callers: Ints, report: RankedReport, program: Program | None) -> I
     -------
     ndarray of int64, shape (m,)
         Elements.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> source = b"def total():\n    return tax()\ndef tax():\n    return 1\n"
+    >>> lines, functions = np.array([2, 4], np.int32), (("total", 1, 2), ("tax", 3, 4))
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([0, 1], np.int32), functions)
+    >>> test, row = TestResult("test_sum", Verdict.FAILED), np.array([0, 1], np.int32)
+    >>> evidence = Evidence("by hand", (test,), (cart,), (row,), row[:0], source_of=lambda path: source)
+    >>> report = make_technique("ochiai").localize(evidence.spectrum())
+    >>> called_by(np.array([0]), report, evidence.program).tolist()
+    [1]
     """
     spectrum = report.spectrum
     pairs = Calls.from_program(spectrum, program).pairs
