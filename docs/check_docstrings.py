@@ -31,9 +31,7 @@ WITHOUT_EXAMPLES = (
     "suspectra.experiments",
     "suspectra.paths",
     "suspectra.processes",
-    "suspectra_recorder.bootstrap",
     "suspectra_recorder.experiments",
-    "suspectra_recorder.instrumentation",
 )
 """Modules and packages in which names still lack examples. Nothing is added."""
 

@@ -22,7 +22,7 @@ __builtins__ = own.builtins
 _CHUNK = 1 << 16
 
 
-class Run(Protocol):
+class _Run(Protocol):
     """Runs one job of a request in the process that calls it, and gives the answer."""
 
     def __call__(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
@@ -36,11 +36,11 @@ class Children:
     ----------
     channel : int
         The descriptor of the socket they come from.
-    run : Run
+    run : _Run
         Runs one job of a request in the process that calls it, and gives the answer.
     """
 
-    def __init__(self, channel: int, run: Run):
+    def __init__(self, channel: int, run: _Run):
         os.set_inheritable(channel, False)
         self._channel = socket.socket(fileno=channel)
         self._run = run

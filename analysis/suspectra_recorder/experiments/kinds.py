@@ -18,7 +18,7 @@ from suspectra_recorder.instrumentation import own
 __builtins__ = own.builtins
 
 
-class Tracing(RunKind):
+class _Tracing(RunKind):
     """The program as it is, with its decisions.
 
     Parameters
@@ -43,7 +43,7 @@ class Tracing(RunKind):
         return {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
 
 
-class Switching(RunKind):
+class _Switching(RunKind):
     """One decision comes out the other way: its ``"file"`` and ``"number"`` there, and the ``"instance"``.
 
     Parameters
@@ -65,7 +65,7 @@ class Switching(RunKind):
         return {"reached": self._switched().times if self._switched else 0}
 
 
-class Forking(Tracing):
+class _Forking(_Tracing):
     """The program as it is, with a fork for each of the ``"jobs"``, which are of the kind ``switch``.
 
     Parameters
@@ -121,8 +121,8 @@ def make_kinds(
     """
     if "dependences" in names:
         return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
-    kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
-    kinds["fork"] = Forking(board, sources)
+    kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
+    kinds["fork"] = _Forking(board, sources)
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
     if "observe" in names:

@@ -188,10 +188,10 @@ class _Machine:
     def _run_one(self) -> None:
         request: Request = json.loads(self.order.request)
         answers = os.open(self.order.answers, os.O_WRONLY | os.O_APPEND)
-        os.write(answers, line_of(self.greeting()))
+        os.write(answers, _line_of(self.greeting()))
         if request["test"] in self.items:
             limit(request["memory"], request["file_size"])
-            os.write(answers, line_of(self.run(request, request["jobs"][0])))
+            os.write(answers, _line_of(self.run(request, request["jobs"][0])))
 
     # a run
 
@@ -254,7 +254,7 @@ class _Machine:
         self._attempt.add(report)
 
 
-def line_of(answer: RunAnswer | Greeting) -> bytes:
+def _line_of(answer: RunAnswer | Greeting) -> bytes:
     """An answer as it travels.
 
     Parameters

@@ -63,7 +63,7 @@ def _text(column: array[int]) -> str:
     return b2a_base64(column.tobytes(), newline=False).decode()
 
 
-class CallMarks(Instrument):
+class _CallMarks(Instrument):
     """The calls of a process; instrumented code has it as a constant.
 
     It runs in the middle of the program, and never calls it.
@@ -240,7 +240,7 @@ class NotingPath(RunKind):
     """
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
-        self.instrument = self._marks = CallMarks()
+        self.instrument = self._marks = _CallMarks()
         self._board, self._sources = board, sources
 
     def apply(self, job: Job) -> None:

@@ -34,7 +34,7 @@ class AlteringStates(RunKind):
 
     def __init__(self, values: AssignedValues, board: Switchboard):
         self._values, self._board = values, board
-        self._path, self._failure = SymbolicPath(), FailurePlace()
+        self._path, self._failure = SymbolicPath(), _FailurePlace()
         self.plugin = self._failure
         self._replaced: Callable[[], Findings] = Findings
         self._switched: Callable[[], Switched] | None = None
@@ -71,7 +71,7 @@ class AlteringStates(RunKind):
         }
 
 
-class FailurePlace:
+class _FailurePlace:
     """A plugin that knows where a test failed, and which constraint was met last then.
 
     Attributes

@@ -15,7 +15,7 @@ from suspectra_recorder.instrumentation import own
 __builtins__ = own.builtins
 
 
-class Replacing(RunKind):
+class _Replacing(RunKind):
     """Another value is assigned: see `Replacement`; ``"compare"`` asks for the distances of comparisons.
 
     Parameters
@@ -41,7 +41,7 @@ class Replacing(RunKind):
         return answer
 
 
-class Noting(RunKind):
+class _Noting(RunKind):
     """The program as it is, with its values.
 
     Parameters
@@ -79,4 +79,4 @@ def make_value_kinds(board: Switchboard) -> dict[str, RunKind]:
         All about the same values.
     """
     values = AssignedValues()
-    return {"value": Replacing(values), "values": Noting(values), "states": AlteringStates(values, board)}
+    return {"value": _Replacing(values), "values": _Noting(values), "states": AlteringStates(values, board)}

@@ -34,6 +34,12 @@ class Instrumented:
         The number of cells of its probes.
     map : bytes
         The compressed map of the probes.
+
+    Examples
+    --------
+    >>> item = Instrumented(compile("vat = 20", "price.py", "exec"), 8, b"map")
+    >>> item.code.co_names, item.cells
+    (('vat',), 8)
     """
 
     code: CodeType
@@ -51,6 +57,16 @@ class CodeCache:
     ----------
     folder : str
         The folder, which is made on demand; each version of Python has its own part.
+
+    Examples
+    --------
+    >>> cache = CodeCache(str(folder))
+    >>> key = cache.key("price.py", "9b5e", "counts")
+    >>> cache.store("price.py", key, Instrumented(compile("vat = 20", "price.py", "exec"), 8, b"map"))
+    >>> cache.load("price.py", key).cells
+    8
+    >>> print(cache.load("price.py", cache.key("price.py", "changed", "counts")))
+    None
     """
 
     def __init__(self, folder: str):
@@ -151,6 +167,16 @@ def is_own(status: os.stat_result) -> bool:
     -------
     bool
         Always True on Windows, where access lists protect the user's folders.
+
+    Examples
+    --------
+    >>> path = folder / "code"
+    >>> path.touch(0o600)
+    >>> is_own(path.stat())
+    True
+    >>> path.chmod(0o666)  # then anyone could change it
+    >>> is_own(path.stat())
+    False
     """
     if os.name == "nt":
         return True  # access lists protect the user's folders

@@ -23,7 +23,7 @@ __builtins__ = own.builtins
 
 @dataclass(eq=False)
 class Capture(AbstractContextManager[None]):
-    """Captures what this thread executes between begin and end, as a context manager.
+    r"""Captures what this thread executes between begin and end, as a context manager.
 
     Parameters
     ----------
@@ -40,6 +40,24 @@ class Capture(AbstractContextManager[None]):
     ----------
     cells : dict of LoadedFile to mutable sequence of int
         The cells of what was executed.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.imports import ImportHook
+    >>> hook = ImportHook(lambda path: "price.py")
+    >>> code = hook.code("price.py", "price.py", b"vat = 20\n")
+    >>> capture = Capture(Captures(hook), "an explanation")
+    >>> with capture:  # or begin() and end()
+    ...     exec(code, {})
+    >>> hook.passed(), [list(cells) for cells in capture.cells.values()]
+    ({}, [[1, 0, 0, 0, 0, 0, 0, 0]])
+
+    Until it ends, the probes of this thread store into cells of its own:
+
+    >>> capture.begin()
+    >>> capture.room(hook.files[0])
+    [0, 0, 0, 0, 0, 0, 0, 0]
+    >>> capture.end(failed=False)
     """
 
     captures: Captures
@@ -84,12 +102,33 @@ class Capture(AbstractContextManager[None]):
 
 
 class Captures:
-    """The captures of this process.
+    r"""The captures of this process.
 
     Parameters
     ----------
     hook : ImportHook
         The import hook with the probes.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.imports import ImportHook
+    >>> hook = ImportHook(lambda path: "price.py")
+    >>> code = hook.code("price.py", "price.py", b"vat = 20\n")
+    >>> captures = Captures(hook)
+    >>> capture = Capture(captures, "an import")
+    >>> captures.add(capture)
+    >>> exec(code, {})
+    >>> captures.cells_of_thread(hook.files[0]) is capture.cells[hook.files[0]]
+    True
+    >>> hook.passed()
+    {}
+
+    An import that failed counts for its importer:
+
+    >>> captures.remove(capture, give_back=True)
+    >>> hook.passed()
+    {0: 128}
+    >>> captures.move()  # in a forked process
     """
 
     def __init__(self, hook: ImportHook):

@@ -31,6 +31,15 @@ def with_cells(code: CodeType, name: str, holder: object) -> CodeType:
     -------
     CodeType
         Code that stores into the cells of the object.
+
+    Examples
+    --------
+    >>> class Cells:
+    ...     target = [0, 0]
+    >>> code = compile("'cells here'.target[1] = 1", "price.py", "exec")
+    >>> exec(with_cells(code, "cells here", Cells))
+    >>> Cells.target
+    [0, 1]
     """
     constants = tuple(
         with_cells(value, name, holder) if type(value) is CodeType else exchanged(value, name, holder)
@@ -55,5 +64,10 @@ def exchanged(constant: object, name: str, holder: object) -> object:
     -------
     object
         The object, or the constant.
+
+    Examples
+    --------
+    >>> exchanged("cells here", "cells here", holder=7), exchanged(20, "cells here", holder=7)
+    (7, 20)
     """
     return holder if type(constant) is str and constant == name else constant

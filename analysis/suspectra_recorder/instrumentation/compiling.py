@@ -25,7 +25,16 @@ __tracebackhide__ = True  # pytest leaves out what stands between the program an
 
 
 class MakeCode(Protocol):
-    """Makes the instrumented code of a file."""
+    """Makes the instrumented code of a file.
+
+    Examples
+    --------
+    >>> def plain(path, name, source, *, flags=0):
+    ...     return compile(source, path, "exec", flags)
+    >>> make: MakeCode = plain
+    >>> make("/work/price.py", "price.py", b"vat = 20").co_names
+    ('vat',)
+    """
 
     def __call__(self, path: str, name: str, source: bytes, *, flags: int = 0) -> CodeType | None:
         """Make it.
@@ -61,7 +70,7 @@ _IMPORT_SYSTEM = vars(importlib._bootstrap_external)
 
 
 class CompileHook:
-    """Instruments what is compiled from an unchanged file.
+    r"""Instruments what is compiled from an unchanged file.
 
     Parameters
     ----------
@@ -71,6 +80,19 @@ class CompileHook:
         Makes the code of a file.
     guard : Guard
         Catches failures of the hook.
+
+    Examples
+    --------
+    >>> def announce(path, name, source, *, flags=0):
+    ...     print("instrument", name)
+    >>> path = folder / "price.py"
+    >>> _ = path.write_text("vat = 20\n")
+    >>> hook = CompileHook(os.path.basename, announce, Guard())
+    >>> hook.install()
+    >>> code = builtins.compile("vat = 20\n", str(path), "exec")
+    instrument price.py
+    >>> code = builtins.compile("vat = 19\n", str(path), "exec")  # not what the file contains
+    >>> hook.uninstall()
     """
 
     def __init__(self, scope: Callable[[str], str | None], instrument: MakeCode, guard: Guard):
@@ -124,7 +146,7 @@ class CompileHook:
 
 
 def file_with(path: str, source: str | bytes) -> bytes | None:
-    """Read a file if its content is a certain source.
+    r"""Read a file if its content is a certain source.
 
     Parameters
     ----------
@@ -137,6 +159,15 @@ def file_with(path: str, source: str | bytes) -> bytes | None:
     -------
     bytes or None
         The bytes of the file; None if it has another content, or can't be read.
+
+    Examples
+    --------
+    >>> path = folder / "price.py"
+    >>> _ = path.write_bytes(b"vat = 20\r\n")
+    >>> file_with(str(path), "vat = 20\n")
+    b'vat = 20\r\n'
+    >>> print(file_with(str(path), "vat = 19\n"))
+    None
     """
     try:
         with open(path, "rb") as stream:

@@ -44,6 +44,12 @@ class Condition:
         The first line of the statement it is in.
     false, true : int
         The cells that count its outcomes.
+
+    Examples
+    --------
+    >>> condition = Condition(3, 7, 3, 12, statement=3, false=4, true=5)
+    >>> "if a < b and c:"[condition.column - 4 : condition.end_column - 4]
+    'a < b'
     """
 
     line: int
@@ -56,7 +62,7 @@ class Condition:
 
 
 class ConditionProbes:
-    """Inserts the probes of conditions into a tree.
+    r"""Inserts the probes of conditions into a tree.
 
     Parameters
     ----------
@@ -70,6 +76,19 @@ class ConditionProbes:
         Makes the expression of a probe; see `Probe`.
     asserts : bool
         Whether asserts may be changed; they must not if another tool rewrites them later.
+
+    Examples
+    --------
+    >>> source = b"price = 0 if free else 20\n"
+    >>> tree = ast.parse(source)
+    >>> def probe(cell, line, step):
+    ...     return ast.parse(f"add({cell}, {step})", mode="eval").body
+    >>> probes = ConditionProbes(LogicalLines(source), {1: 0}, 1, probe)
+    >>> probes.visit(tree)
+    >>> ast.unparse(tree)
+    'price = add(2, 1) or 0 if free else add(1, 1) or 20'
+    >>> probes.conditions, probes.cells
+    ([Condition(line=1, column=13, end_line=1, end_column=17, statement=1, false=1, true=2)], 3)
     """
 
     def __init__(

@@ -15,7 +15,7 @@ DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 
 def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Iterate over the nodes of a statement, without nested statements and annotations.
+    r"""Iterate over the nodes of a statement, without nested statements and annotations.
 
     Annotations may be converted to strings or never be evaluated, so they get no probes.
 
@@ -28,6 +28,12 @@ def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
     ------
     ast.AST
         In no particular order.
+
+    Examples
+    --------
+    >>> loop = ast.parse("for price in prices:\n    pay(price)").body[0]
+    >>> [node.id for node in expressions(loop) if isinstance(node, ast.Name)]
+    ['price', 'prices']
     """
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -52,6 +58,11 @@ def constant_test(test: ast.expr) -> bool | None:
     -------
     bool or None
         None if it is only known at run time.
+
+    Examples
+    --------
+    >>> [constant_test(ast.parse(text, mode="eval").body) for text in ("1", "not True", "__debug__ and 0", "paid")]
+    [True, False, False, None]
     """
     match test:
         case ast.Constant(value=value):
@@ -69,7 +80,7 @@ def constant_test(test: ast.expr) -> bool | None:
 
 
 def leaves(body: Sequence[ast.stmt]) -> bool:
-    """Whether control never reaches the end of a block.
+    r"""Whether control never reaches the end of a block.
 
     Parameters
     ----------
@@ -80,6 +91,13 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
     -------
     bool
         True only if its last statement shows it.
+
+    Examples
+    --------
+    >>> leaves(ast.parse("if paid:\n    raise PaidTwice\nelse:\n    raise NotPaid").body)
+    True
+    >>> leaves(ast.parse("if paid:\n    raise PaidTwice").body)
+    False
     """
     match body:
         case [*_, ast.Return() | ast.Raise() | ast.Break() | ast.Continue()]:
@@ -90,7 +108,7 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def has_break(body: Sequence[ast.AST]) -> bool:
-    """Whether a loop's body contains a ``break`` of that loop.
+    r"""Whether a loop's body contains a ``break`` of that loop.
 
     Parameters
     ----------
@@ -101,6 +119,13 @@ def has_break(body: Sequence[ast.AST]) -> bool:
     -------
     bool
         False if there are only breaks of inner loops.
+
+    Examples
+    --------
+    >>> has_break(ast.parse("while True:\n    if paid: break").body[0].body)
+    True
+    >>> has_break(ast.parse("while True:\n    for price in prices: break").body[0].body)
+    False
     """
     for node in body:
         if isinstance(node, ast.Break):
@@ -114,7 +139,7 @@ def has_break(body: Sequence[ast.AST]) -> bool:
 
 
 def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
-    """Iterate over the jumps that lead out of a block.
+    r"""Iterate over the jumps that lead out of a block.
 
     Parameters
     ----------
@@ -127,6 +152,12 @@ def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
     ------
     type
         The kind of each.
+
+    Examples
+    --------
+    >>> body = ast.parse("for price in prices:\n    if paid: break\n    raise NotPaid").body
+    >>> [kind.__name__ for kind in exits(body, frozenset({ast.Break, ast.Raise}))]
+    ['Raise']
     """
     for node in body:
         if type(node) in kinds:
@@ -139,7 +170,7 @@ def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
 
 
 def always_matches(case: ast.match_case) -> bool:
-    """Whether a case matches everything.
+    r"""Whether a case matches everything.
 
     Parameters
     ----------
@@ -150,6 +181,13 @@ def always_matches(case: ast.match_case) -> bool:
     -------
     bool
         True for a name or ``_`` without a guard.
+
+    Examples
+    --------
+    >>> source = "match price:\n    case 0: pass\n    case other if other > 9: pass\n    case _: pass"
+    >>> match = ast.parse(source).body[0]
+    >>> [always_matches(case) for case in match.cases]
+    [False, False, True]
     """
     pattern: ast.pattern | None = case.pattern
     while isinstance(pattern, ast.MatchOr) or (isinstance(pattern, ast.MatchAs) and pattern.pattern):
@@ -158,7 +196,7 @@ def always_matches(case: ast.match_case) -> bool:
 
 
 def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """Return the parameters that are never unbound while the function runs.
+    r"""Return the parameters that are never unbound while the function runs.
 
     Parameters
     ----------
@@ -169,6 +207,12 @@ def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     -------
     frozenset of str
         Their names.
+
+    Examples
+    --------
+    >>> function = ast.parse("def price(vat, *rest):\n    del rest\n    total = vat").body[0]
+    >>> sure_names(function)
+    frozenset({'vat'})
     """
     arguments = node.args
     names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
@@ -182,7 +226,7 @@ def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
 
 
 def cannot_raise(statement: ast.stmt, sure: frozenset[str] | None) -> bool:
-    """Whether the next statement is reached whenever this one is.
+    r"""Whether the next statement is reached whenever this one is.
 
     Parameters
     ----------
@@ -195,6 +239,12 @@ def cannot_raise(statement: ast.stmt, sure: frozenset[str] | None) -> bool:
     -------
     bool
         True only if the syntax shows it.
+
+    Examples
+    --------
+    >>> statements = ast.parse("total = vat\ntotal = rate\ntotal = vat + 1").body
+    >>> [cannot_raise(statement, frozenset({"vat"})) for statement in statements]
+    [True, False, False]
     """
     if sure is None:
         return False  # namespaces of modules and classes may be mappings of any kind

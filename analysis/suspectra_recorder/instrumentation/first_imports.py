@@ -31,7 +31,7 @@ LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in v
 
 
 class FirstImport(Capture):
-    """The first execution of an imported module, as a context manager.
+    r"""The first execution of an imported module, as a context manager.
 
     Parameters
     ----------
@@ -39,6 +39,17 @@ class FirstImport(Capture):
         Those of this process.
     name, path : str
         The name and the path of the module.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.imports import ImportHook
+    >>> hook = ImportHook(lambda path: "price.py")
+    >>> code = hook.code("price.py", "price.py", b"vat = 20\n")
+    >>> imports = FirstImports(hook, ended=lambda first: print(first.name, list(first.cells.values())))
+    >>> imports.apart = True
+    >>> with FirstImport(imports, "price", "price.py"):
+    ...     exec(code, {})
+    price [[1, 0, 0, 0, 0, 0, 0, 0]]
     """
 
     def __init__(self, imports: FirstImports, name: str, path: str):
@@ -72,7 +83,7 @@ Room = Callable[[FirstImport, "LoadedFile"], MutableSequence[int]]
 
 
 class FirstImports:
-    """The first imports of this process.
+    r"""The first imports of this process.
 
     Parameters
     ----------
@@ -89,6 +100,32 @@ class FirstImports:
         All captures of this process.
     apart : bool
         Whether imports are captured; at first they are only noted.
+
+    Examples
+    --------
+    >>> import importlib.util
+    >>> from suspectra_recorder.instrumentation.imports import ImportHook
+    >>> path = folder / "price_of_first_import.py"
+    >>> _ = path.write_text("vat = 20\n")
+    >>> imports = FirstImports(ImportHook(lambda path: None), ended=lambda first: print("imported", first.name))
+    >>> imports.apart = True
+    >>> imports.when_executed("price_of_first_import", lambda: print("executed"))
+    >>> imports.install()
+    >>> spec = importlib.util.spec_from_file_location("price_of_first_import", path)
+    >>> module = importlib.util.module_from_spec(spec)
+    >>> sys.modules[module.__name__] = module
+    >>> spec.loader.exec_module(module)
+    imported price_of_first_import
+    executed
+    >>> spec.loader.exec_module(module)  # not its first import any more
+    >>> imports.uninstall()
+
+    A forked process continues with cells of its own:
+
+    >>> imports.move(print, lambda first, file: [0] * len(file.cells))
+    >>> imports.done("price")
+    >>> type(imports.capture(sys.modules.pop(module.__name__))).__name__
+    'nullcontext'
     """
 
     def __init__(self, hook: ImportHook, ended: Callable[[FirstImport], None], room: Room | None = None):

@@ -23,6 +23,15 @@ class Guard:
     ----------
     failures : dict of str to str
         Reasons of failures by what was tried, mostly the name of a file.
+
+    Examples
+    --------
+    >>> guard = Guard()
+    >>> guard.attempt("price.py", len, "text")
+    4
+    >>> guard.attempt("tax.py", len, 20)
+    >>> guard.failures
+    {'tax.py': "TypeError: object of type 'int' has no len()"}
     """
 
     def __init__(self) -> None:
@@ -71,6 +80,11 @@ def named(error: BaseException) -> str:
     -------
     str
         The name of its type, a colon, and its message.
+
+    Examples
+    --------
+    >>> named(KeyError("DE"))
+    "KeyError: 'DE'"
     """
     return f"{type(error).__name__}: {error}"
 
@@ -89,6 +103,12 @@ def like_an_import(function: _Function) -> _Function:
     -------
     callable
         The same function, changed.
+
+    Examples
+    --------
+    >>> def load(module): ...
+    >>> like_an_import(load).__code__.co_filename
+    '<frozen importlib._bootstrap_external>'
     """
     function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     return function

@@ -32,7 +32,7 @@ _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 class ImportHook:
-    """Instruments the files in a scope.
+    r"""Instruments the files in a scope.
 
     Parameters
     ----------
@@ -53,6 +53,50 @@ class ImportHook:
         The files loaded so far.
     guard : Guard
         Has the files that could not be instrumented; they run without probes.
+
+    Examples
+    --------
+    >>> hook = ImportHook(lambda path: "price.py")
+    >>> source = b"def price(vat):\n    return 100 + vat\n"
+    >>> code = hook.code("/work/price.py", "price.py", source)
+    >>> space = {}
+    >>> exec(code, space)
+    >>> touched, cells = hook.harvest()
+    >>> touched, f"{cells[0]:08b}"
+    ([0], '10000000')
+    >>> space["price"](20)
+    120
+    >>> f"{hook.passed()[0]:08b}"
+    '01000000'
+
+    An earlier harvest, or the cells of another process, are added:
+
+    >>> hook.mark(touched, cells)
+    >>> file = hook.known("price.py", hook.files[0].digest, b"", 8)
+    >>> hook.absorb("price.py", file.digest, b"", [0, 0, 1, 0, 0, 0, 0, 0])
+    >>> f"{hook.passed()[0]:08b}"
+    '11100000'
+    >>> hook.add(LoadedFile("test_price.py", "77aa", [], b"", traced=False))
+    1
+
+    Python's import system uses it while it is installed:
+
+    >>> hook.install()
+    >>> hook.installed
+    True
+    >>> hook.uninstall()
+
+    What probes store can be redirected, for a while or in a forked process:
+
+    >>> other = [0] * 8
+    >>> hook.store_into(lambda file: other)
+    >>> space["price"](20), other
+    (120, [0, 1, 0, 0, 0, 0, 0, 0])
+    >>> hook.store_into(None)
+    >>> hook.narrow(lambda path: None, unwanted={"test_price.py"})
+    >>> [file.path for file in hook.files]
+    ['price.py']
+    >>> hook.move(lambda path, digest, cells, source_map: [0] * cells)
     """
 
     def __init__(
@@ -398,6 +442,11 @@ def bits(cells: Sequence[int]) -> int:
     -------
     int
         A bit for each cell, the first cell in the highest bit.
+
+    Examples
+    --------
+    >>> f"{bits([0, 1, 0, 0, 0, 0, 0, 3]):08b}"
+    '01000001'
     """
     return int(bytes(map(bool, cells)).translate(_DIGITS), 2)
 

@@ -33,6 +33,13 @@ class LoadedFile:
         The compressed :class:`~suspectra_recorder.instrumentation.probes.ModuleMap`.
     traced : bool
         Whether it has probes.
+
+    Examples
+    --------
+    >>> file = LoadedFile("price.py", "9b5e", [0] * 8, b"map")
+    >>> file.target[2] = 1
+    >>> file.cells
+    [0, 0, 1, 0, 0, 0, 0, 0]
     """
 
     path: str
@@ -81,6 +88,11 @@ def placeholder(name: str, digest: str) -> str:
     -------
     str
         A name that does not occur elsewhere in the source.
+
+    Examples
+    --------
+    >>> placeholder("price.py", "9b5e")
+    '__suspectra_e6b1aaffba3875d7__'
     """
     unique = hashlib.sha256(f"{name}\0{digest}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return f"__suspectra_{unique}__"

@@ -25,7 +25,7 @@ __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 
 class LoaderHook:
-    """Instruments what is loaded from an unchanged file.
+    r"""Instruments what is loaded from an unchanged file.
 
     Parameters
     ----------
@@ -40,6 +40,18 @@ class LoaderHook:
     ----------
     get_code : callable or None
         The function that all loaders have while the hook is installed.
+
+    Examples
+    --------
+    >>> def announce(path, name, source, *, flags=0):
+    ...     print("instrument", name)
+    >>> path = folder / "price.py"
+    >>> _ = path.write_text("vat = 20\n")
+    >>> hook = LoaderHook(lambda path: "price.py" if path.startswith(str(folder)) else None, announce, Guard())
+    >>> hook.install()
+    >>> code = SourceFileLoader("price", str(path)).get_code("price")
+    instrument price.py
+    >>> hook.uninstall()
     """
 
     def __init__(self, scope: Callable[[str], str | None], instrument: MakeCode, guard: Guard):

@@ -45,6 +45,13 @@ def unavailable() -> str:
     -------
     str
         The reason; empty if it can.
+
+    Examples
+    --------
+    The reason depends on the version of Python and on other tools:
+
+    >>> unavailable() == "" or unavailable().startswith(("Python 3.", "sys.monitoring is in use by "))
+    True
     """
     if _monitoring is None:
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
@@ -59,6 +66,23 @@ class Monitor:
     ------
     RuntimeError
         When :func:`unavailable` returns a reason.
+
+    Examples
+    --------
+    Where there is no ``sys.monitoring``, probes store, and the cells are the same:
+
+    >>> from suspectra_recorder.instrumentation.cells import with_cells
+    >>> from suspectra_recorder.instrumentation.loaded_file import LoadedFile
+    >>> file = LoadedFile("price.py", "9b5e", [0] * 8, b"map")
+    >>> monitor = None if unavailable() else Monitor()
+    >>> place_cells = with_cells if monitor is None else monitor.watch
+    >>> exec(place_cells(compile("'cells'.target[3] = 1", "price.py", "exec"), "cells", file))
+    >>> file.cells
+    [0, 0, 0, 1, 0, 0, 0, 0]
+    >>> if monitor is not None:
+    ...     monitor.rearm()
+    ...     monitor.store_into(None)
+    ...     monitor.close()
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ ANYTHING = "*"
 
 
 class Function(NamedTuple):
-    """A function of an outline.
+    r"""A function of an outline.
 
     Parameters
     ----------
@@ -45,6 +45,12 @@ class Function(NamedTuple):
         affect callers.
     outer : int
         Index of the enclosing function at module or class level, or its own index.
+
+    Examples
+    --------
+    >>> outline = Outline.from_tree(ast.parse("def price():\n    def vat(): ...\n"))
+    >>> [(function.name, function.outer) for function in outline.functions]
+    [('price', 0), ('price.vat', 0)]
     """
 
     name: str
@@ -55,7 +61,7 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """The parts of a source.
+    r"""The parts of a source.
 
     Parameters
     ----------
@@ -67,6 +73,21 @@ class Outline:
         Dotted names of everything that it may import; relative ones start with dots.
     tests : tuple of str
         Functions that are only tests: not fixtures, and not used by name in the file.
+
+    Examples
+    --------
+    >>> source = "import tax\ndef price(): return tax.vat()\ndef price(): return 20\n"
+    >>> outline = Outline.from_tree(ast.parse(source))
+    >>> outline.keys(), outline.imports
+    ([('price', 0), ('price', 1)], ('tax',))
+    >>> Outline.from_json(outline.as_json()) == outline
+    True
+
+    Comments and docstrings do not count:
+
+    >>> old, new = ("def price():\n    return 20\n", "def price():\n    '''The price.'''\n    return 20  # euros\n")
+    >>> Outline.from_tree(ast.parse(old)) == Outline.from_tree(ast.parse(new))
+    True
     """
 
     functions: tuple[Function, ...] = ()
@@ -163,6 +184,14 @@ class Difference:
         Those of `units` that are not only tests.
     whole : bool
         Whether everything may differ.
+
+    Examples
+    --------
+    >>> both = Difference(bodies=frozenset({("price", 0)})) | Difference(around=True)
+    >>> both.bodies, both.around, both.whole
+    (frozenset({('price', 0)}), True, False)
+    >>> bool(Difference())
+    False
     """
 
     bodies: frozenset[tuple[str, int]] = frozenset()
@@ -190,7 +219,7 @@ EVERYTHING = Difference(around=True, whole=True)
 
 
 def difference(old: Outline | None, new: Outline | None) -> Difference:
-    """Compare two versions of a source; everything differs if one of them is not known.
+    r"""Compare two versions of a source; everything differs if one of them is not known.
 
     Parameters
     ----------
@@ -201,6 +230,15 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
     -------
     Difference
         Empty if both are equivalent.
+
+    Examples
+    --------
+    >>> old, new = (Outline.from_tree(ast.parse(f"def price():\n    return {price}\n")) for price in (20, 19))
+    >>> found = difference(old, new)
+    >>> found.bodies, found.around
+    (frozenset({('price', 0)}), False)
+    >>> difference(old, None).whole
+    True
     """
     if old is None or new is None:
         return EVERYTHING
@@ -249,7 +287,7 @@ def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[str, int]]) -> bool:
-    """Whether any of some names is used outside the changed functions, as a name or a string.
+    r"""Whether any of some names is used outside the changed functions, as a name or a string.
 
     Parameters
     ----------
@@ -264,6 +302,14 @@ def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[s
     -------
     bool
         Also True if a string equals one of the names.
+
+    Examples
+    --------
+    >>> tree = ast.parse("def price():\n    return vat()\n")
+    >>> mentions(tree, frozenset({"vat"}), changed=frozenset())
+    True
+    >>> mentions(tree, frozenset({"vat"}), changed=frozenset({("price", 0)}))
+    False
     """
     functions = sorted((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), key=lambda n: n.lineno)
     keys = numbered(_dotted_names(tree, functions))

@@ -17,7 +17,7 @@ else:
 
 
 def decode_source(source: bytes) -> str:
-    """Decode a source like :func:`importlib.util.decode_source`, which can't be used as it imports modules when called.
+    r"""Decode a source like :func:`importlib.util.decode_source`, which imports modules when it is called.
 
     Parameters
     ----------
@@ -35,6 +35,11 @@ def decode_source(source: bytes) -> str:
         If its declared encoding is unknown.
     UnicodeDecodeError
         If the source is not in its encoding.
+
+    Examples
+    --------
+    >>> decode_source("# coding: latin-1\r\nname = 'café'\r\n".encode("latin-1"))
+    "# coding: latin-1\nname = 'café'\n"
     """
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     return io.IncrementalNewlineDecoder(None, True).decode(source.decode(encoding))

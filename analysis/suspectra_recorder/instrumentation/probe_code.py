@@ -29,6 +29,28 @@ class ProbeCode:
         The placeholder of the object with the list of cells.
     counting : bool
         Whether cells count how often they are passed.
+
+    Examples
+    --------
+    >>> code = ProbeCode("c", counting=False)
+    >>> ast.unparse(code.store(3, line=1)), ast.unparse(code.expression(3, line=1))
+    ("'c'.target[3] = 1", "'c'.target.__setitem__(3, 1)")
+    >>> ast.unparse(code.put(3, line=1, value=0))
+    "'c'.target.__setitem__(3, 0)"
+    >>> print(ast.unparse(code.take_back(3, line=1, instead=4)))
+    if 'c'.target[3]:
+        'c'.target.__setitem__(3, 0)
+        'c'.target[4] = 1
+
+    Probes can be put around an expression:
+
+    >>> ready = ast.parse("ready", mode="eval").body
+    >>> ast.unparse(code.before(ready, 3, line=1))
+    "'c'.target.__setitem__(3, 1) or ready"
+    >>> ast.unparse(code.after(ready, 3, line=1))
+    "(ready, 'c'.target.__setitem__(3, 1))[0]"
+    >>> ast.unparse(ProbeCode("c", counting=True).guarded(ready, 3, line=1))
+    "'c'.target.__setitem__(3, 'c'.target[3] + 1) or ready or 'c'.target.__setitem__(3, 'c'.target[3] + -1)"
     """
 
     def __init__(self, name: str, counting: bool):

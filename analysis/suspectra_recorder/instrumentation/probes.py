@@ -20,7 +20,13 @@ __builtins__ = own.builtins
 
 
 class Kind(IntEnum):
-    """The kinds of probes. The numbers are part of the recording's format."""
+    """The kinds of probes. The numbers are part of the recording's format.
+
+    Examples
+    --------
+    >>> Kind(2)
+    <Kind.ARM: 2>
+    """
 
     STATEMENT = 0  # the statement that starts on `line` was reached
     ENTRY = 1  # the code that starts on `-line` was entered at `target`
@@ -48,6 +54,11 @@ class Probe:
         there; 0 if there is none, or it is not known (after a ``finally``).
     function : int
         Index of the innermost function, -1 outside of functions.
+
+    Examples
+    --------
+    >>> Probe(Kind.ARM, cell=4, line=7, target=9)
+    Probe(kind=<Kind.ARM: 2>, cell=4, line=7, target=9, function=-1)
     """
 
     kind: Kind
@@ -69,6 +80,11 @@ class Statement:
         Index of the innermost function, -1 outside of functions.
     checksum : int
         Checksum of its text without comments and white space between tokens.
+
+    Examples
+    --------
+    >>> Statement(line=7, end_line=9, function=-1, checksum=0).end_line
+    9
     """
 
     line: int
@@ -87,6 +103,11 @@ class FunctionSpan:
         Dotted name within the module.
     line, end_line : int
         The line of its ``def``, and its last line.
+
+    Examples
+    --------
+    >>> FunctionSpan("Cart.total", line=3, end_line=8)
+    FunctionSpan(name='Cart.total', line=3, end_line=8)
     """
 
     name: str
@@ -96,7 +117,7 @@ class FunctionSpan:
 
 @dataclass
 class ModuleMap:
-    """Everything that readers need to know about an instrumented source, so that they need not parse it.
+    r"""Everything that readers need to know about an instrumented source, so that they need not parse it.
 
     The cell of a statement with its own cell has the index of the statement. Further cells belong to arms without a
     statement of their own.
@@ -115,6 +136,17 @@ class ModuleMap:
         The number of cells.
     outline : Outline or None
         The outline of the source.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> _, map = instrument(b"if paid:\n    price = 0\n", "price.py", "cells")
+    >>> [statement.line for statement in map.statements], map.cells
+    ([1, 2], 3)
+    >>> [(probe.kind.name, probe.line, probe.target) for probe in map.probes]
+    [('STATEMENT', 1, 0), ('ENTRY', -1, 1), ('STATEMENT', 2, 0), ('ARM', 1, 2), ('ARM', 1, -1)]
+    >>> len(ModuleMap().to_bytes()) < len(map.to_bytes())
+    True
     """
 
     statements: list[Statement] = field(default_factory=list)

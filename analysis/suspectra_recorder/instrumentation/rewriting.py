@@ -54,7 +54,7 @@ _COMPOUND = (ast.If, *LOOPS, *DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 def instrument(
     source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True
 ) -> tuple[ast.Module, ModuleMap]:
-    """Instrument a source: return its tree with probes, and the map of the probes.
+    r"""Instrument a source: return its tree with probes, and the map of the probes.
 
     Parameters
     ----------
@@ -80,6 +80,17 @@ def instrument(
     ------
     SyntaxError, ValueError, RecursionError
         When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
+
+    Examples
+    --------
+    >>> tree, map = instrument(b"if paid:\n    price = 0\n", "price.py", "cells")
+    >>> print(ast.unparse(tree))
+    'cells'.target[0] = 1
+    if paid:
+        'cells'.target[1] = 1
+        price = 0
+    else:
+        'cells'.target[2] = 1
     """
     with without_collecting():
         tree = parse(source, path)

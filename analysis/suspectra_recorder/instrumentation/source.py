@@ -66,7 +66,14 @@ def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Pause the garbage collector, which would traverse a growing tree repeatedly without finding garbage."""
+    """Pause the garbage collector, which would traverse a growing tree repeatedly without finding garbage.
+
+    Examples
+    --------
+    >>> with without_collecting():
+    ...     collector_runs()
+    False
+    """
     running = collector_runs()
     pause_collector()
     try:
@@ -77,7 +84,7 @@ def without_collecting() -> Iterator[None]:
 
 
 class LogicalLines:
-    """The logical lines of one source.
+    r"""The logical lines of one source.
 
     Parameters
     ----------
@@ -88,6 +95,14 @@ class LogicalLines:
     ------
     SyntaxError, tokenize.TokenError
         When the source is not valid Python.
+
+    Examples
+    --------
+    >>> lines = LogicalLines(b"total = (\n    price  # without tax\n    + vat\n)\n")
+    >>> lines.first(3), lines.last(1)
+    (1, 4)
+    >>> lines.checksums([1]) == LogicalLines(b"total = (price + vat)\n").checksums([1])
+    True
     """
 
     def __init__(self, source: bytes):
@@ -184,7 +199,7 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 
 def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> list[int]:
-    """Find the first lines of all statements.
+    r"""Find the first lines of all statements.
 
     Parameters
     ----------
@@ -199,6 +214,12 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
     -------
     list of int
         Counted from 1, ascending.
+
+    Examples
+    --------
+    >>> source = b"'''Prices.'''\nvat = 20\ntotal = (\n    vat +\n    100)\n"
+    >>> statement_lines(parse(source), compile(source, "price.py", "exec"), LogicalLines(source))
+    [2, 3]
     """
     docstrings = set(_docstring_lines(tree))
     if not lines.text.strip():
@@ -208,7 +229,7 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
 
 
 def docstring(body: list[ast.stmt]) -> ast.Expr | None:
-    """Find the docstring that starts a body.
+    r"""Find the docstring that starts a body.
 
     Parameters
     ----------
@@ -219,6 +240,13 @@ def docstring(body: list[ast.stmt]) -> ast.Expr | None:
     -------
     ast.Expr or None
         None if there is none.
+
+    Examples
+    --------
+    >>> docstring(parse("'Prices.'\nvat = 20").body).value.value
+    'Prices.'
+    >>> print(docstring(parse("vat = 20\n'Prices.'").body))
+    None
     """
     match body:
         case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:

@@ -21,6 +21,11 @@ class Arc:
         The kind of its probe.
     source : int
         The line from which control comes.
+
+    Examples
+    --------
+    >>> Arc(Kind.ARM, source=7)
+    Arc(kind=<Kind.ARM: 2>, source=7)
     """
 
     kind: Kind
@@ -43,6 +48,13 @@ class AfterFinally:
         The next line otherwise.
     arms : list of (Arc, int)
         The arms that lead out of the ``finally``, and their temporary cells.
+
+    Examples
+    --------
+    >>> after = AfterFinally(normal=9, abrupt=None)
+    >>> after.arms.append((Arc(Kind.ARM, 7), 4))
+    >>> after.normal, len(after.arms)
+    (9, 1)
     """
 
     normal: int | None
@@ -56,7 +68,7 @@ Target = int | AfterFinally | None
 
 @dataclass(frozen=True)
 class Successors:
-    """Where control goes after a block.
+    r"""Where control goes after a block.
 
     Parameters
     ----------
@@ -70,6 +82,14 @@ class Successors:
         The target of ``break``.
     error : int or None
         The target of exceptions.
+
+    Examples
+    --------
+    >>> loop_body = Successors(follow=1, exit=-1, head=1, after=5)
+    >>> [loop_body.left_by(last) for last in ast.parse("while 1: break\npay()").body[0].body]
+    [5]
+    >>> loop_body.to(4).left_by(ast.parse("pay()").body[0])
+    4
     """
 
     follow: Target

@@ -14,7 +14,7 @@ from suspectra_recorder.instrumentation.own import _thread, sys
 __builtins__ = own.builtins
 
 
-def frame_of(value: object) -> object | None:
+def _frame_of(value: object) -> object | None:
     """The frame of a generator or coroutine, None for other objects.
 
     Parameters
@@ -210,7 +210,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         made = node(pending.site if pending.native else pending.site + 1, call.number, text(value), -1, sources)
         del uses[pending.begin :]
         uses.append(made)
-        frame = None if pending.entered else frame_of(value)
+        frame = None if pending.entered else _frame_of(value)
         if frame is not None:
             deferred[id(frame)] = call, pending
             return made

@@ -1,4 +1,4 @@
-"""`Tracer`: the traced sources of a process; `Gate`: how the code of one function reaches the probes."""
+"""`Tracer`: the traced sources of a process; `_Gate`: how the code of one function reaches the probes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __builtins__ = own.builtins
 _OPERANDS = ("keep", "take", "drop")
 
 
-class Gate:
+class _Gate:
     """What code of a function has as a constant: the probes by name, as attributes.
 
     All gates of one state share one dictionary of attributes, so that they are opened and closed together.
@@ -51,7 +51,7 @@ class Tracer(Instrument):
         self.sources: list[TracedSource] = []
         self._is_test = is_test
         self._test_paths: set[str] = set()
-        self._gates: list[tuple[Gate, str, int]] = []  # with its path, and where its outermost function begins
+        self._gates: list[tuple[_Gate, str, int]] = []  # with its path, and where its outermost function begins
         board = Switchboard()  # keeps operands whose value may be that of the whole
         self._closed: dict[str, Probe] = {**idle, **{name: getattr(board, name) for name in _OPERANDS}}
         self._open = self._closed.copy()  # with the probes of a run while that is traced
@@ -105,7 +105,7 @@ class Tracer(Instrument):
         """
         return self._with_gates(code, placeholder, path, self._gate(path, 0), in_function=False)
 
-    def _with_gates(self, code: CodeType, name: str, path: str, gate: Gate, *, in_function: bool) -> CodeType:
+    def _with_gates(self, code: CodeType, name: str, path: str, gate: _Gate, *, in_function: bool) -> CodeType:
         constants: list[object] = []
         for constant in code.co_consts:
             if type(constant) is CodeType:
@@ -116,8 +116,8 @@ class Tracer(Instrument):
                 constants.append(gate if type(constant) is str and constant == name else constant)
         return code.replace(co_consts=tuple(constants))
 
-    def _gate(self, path: str, line: int) -> Gate:
-        gate = Gate()
+    def _gate(self, path: str, line: int) -> _Gate:
+        gate = _Gate()
         self._gates.append((gate, path, line))
         self._connect(gate, path, line)
         return gate
@@ -178,7 +178,7 @@ class Tracer(Instrument):
         self._columns.full = True
         self.stop()
 
-    def _connect(self, gate: Gate, path: str, line: int) -> None:
+    def _connect(self, gate: _Gate, path: str, line: int) -> None:
         only = self._only
         is_open = only is None or (path, line) in only or path in self._test_paths
         gate.__dict__ = self._open if is_open else self._closed
