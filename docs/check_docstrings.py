@@ -25,7 +25,6 @@ from public_names import EXPORTED, ROOT, Definition, PublicName, inherited, publ
 # without a body, which others are to write, since the example of its class shows how; and for hooks of pytest, since
 # only pytest has what they take.
 WITHOUT_EXAMPLES = (
-    "suspectra.c_recording",
     "suspectra.causes",
     "suspectra.dependences",
     "suspectra.experiments",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.c_recording.run import CRun
-    from suspectra.c_recording.suites import CSuite
+    from suspectra.c_recording.suite import CSuite
     from suspectra.evidence.evidence import TestResult
 
 _PATH = click.Path(path_type=Path)

@@ -16,14 +16,8 @@ import pytest
 from suspectra.c_recording.case import CCase, cmake_pattern, judge
 from suspectra.c_recording.crash_calls import CrashCalls, calls_in_files
 from suspectra.c_recording.run import modify, record_c
-from suspectra.c_recording.suites import (
-    CSuite,
-    catch2_suite,
-    command_suite,
-    ctest_suite,
-    gtest_suite,
-    shell_suite,
-)
+from suspectra.c_recording.suite import CSuite
+from suspectra.c_recording.suites import catch2_suite, command_suite, ctest_suite, gtest_suite, shell_suite
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, UsageError
 from suspectra.evidence.c_recorder import CRecorder

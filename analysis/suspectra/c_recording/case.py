@@ -59,6 +59,12 @@ class CCase:
         Files that must exist.
     problem : str
         Why it can't be run; empty if it can.
+
+    Examples
+    --------
+    >>> case = CCase("sum", ("./tests", "sum"), "build", timeout=5.0, skip_code=77)
+    >>> case.name, case.argv, case.will_fail
+    ('sum', ('./tests', 'sum'), False)
     """
 
     name: str
@@ -87,7 +93,7 @@ class CCase:
 
 
 def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
-    """Judge a test, as CTest does.
+    r"""Judge a test, as CTest does.
 
     A crash or a time-out always fails. A pass pattern replaces the exit code, a fail pattern overrides both, and
     ``WILL_FAIL`` inverts the result.
@@ -105,6 +111,15 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
         The verdict on the test.
     reason : str
         The first line of the reason if it failed, else empty.
+
+    Examples
+    --------
+    >>> sum_case = CCase("sum", ("./tests", "sum"), ".", skip_code=77)
+    >>> verdict, reason = judge(sum_case, Ended(1, stderr=b"running sum\nsum: expected 4, got 3\n"))
+    >>> verdict.value, reason
+    ('failed', 'sum: expected 4, got 3')
+    >>> judge(sum_case, Ended(77))[0].value, judge(sum_case, Ended(None, signal=11))[1]
+    ('skipped', 'crashed: SIGSEGV')
     """
     if ended.stopped is Stopped.TIMEOUT:
         return Verdict.FAILED, f"timed out after {case.timeout:g} s"
@@ -219,6 +234,11 @@ def signal_name(number: int) -> str:
     -------
     str
         Such as ``SIGSEGV``.
+
+    Examples
+    --------
+    >>> signal_name(11), signal_name(200)
+    ('SIGSEGV', 'signal 200')
     """
     try:
         return signal.Signals(number).name

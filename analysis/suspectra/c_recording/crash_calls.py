@@ -36,6 +36,12 @@ class Call(NamedTuple):
         The program or library with the code.
     address : int
         The address in its debug information.
+
+    Examples
+    --------
+    >>> call = Call("/home/ann/shop/tests", 0x1136)
+    >>> call.file, hex(call.address)
+    ('/home/ann/shop/tests', '0x1136')
     """
 
     file: str
@@ -43,7 +49,15 @@ class Call(NamedTuple):
 
 
 class CrashCalls:
-    """Reads the output of the crash handler, and asks ``addr2line`` for the lines."""
+    r"""Reads the output of the crash handler, and asks ``addr2line`` for the lines.
+
+    Examples
+    --------
+    >>> text = "1a36\n1a36\n1b40\n\n1000-2000 r-xp 00000000 08:01 42 /usr/lib/libc.so.6\n"
+    >>> _ = (folder / "calls").write_text(text)
+    >>> CrashCalls().read(str(folder / "calls"), problems=[])
+    []
+    """
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
@@ -103,7 +117,7 @@ class CrashCalls:
 
 
 def calls_in_files(text: str) -> list[Call]:
-    """Parse the output of the crash handler. Calls in code that is not in a file are left out.
+    r"""Parse the output of the crash handler. Calls in code that is not in a file are left out.
 
     Parameters
     ----------
@@ -115,6 +129,12 @@ def calls_in_files(text: str) -> list[Call]:
     -------
     list of Call
         Innermost first, without the calls of the handler itself.
+
+    Examples
+    --------
+    >>> text = "5a36\n5a36\n5b40\n\n5000-6000 r-xp 00000000 08:01 42 /home/ann/shop/tests\n"
+    >>> [(call.file, hex(call.address)) for call in calls_in_files(text)]
+    [('/home/ann/shop/tests', '0xa36'), ('/home/ann/shop/tests', '0xb3f')]
     """
     head, _, tail = text.partition("\n\n")
     first, *rest = [int(line, 16) for line in head.split() if re.fullmatch("[0-9a-f]{1,16}", line)] or [0]

@@ -29,6 +29,14 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
         The shared object for ``LD_PRELOAD``; None if it can't be built.
     problem : Problem or None
         Why it can't be built; None if it was.
+
+    Examples
+    --------
+    >>> library, problem = build_crash_handler(folder)
+    >>> Path(library).suffix, problem
+    ('.so', None)
+    >>> build_crash_handler(folder) == (library, None)
+    True
     """
     source = HANDLER.read_bytes()
     built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")

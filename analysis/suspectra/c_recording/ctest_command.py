@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from suspectra.errors import Problem, UsageError
 
 if TYPE_CHECKING:
-    from suspectra.c_recording.suites import CSuite
+    from suspectra.c_recording.suite import CSuite
 
 _NO_CHOICE = ("-D", "-M", "-S", "-SP", "-SS", "-T", "-N", "--dashboard", "--script", "--show-only", "--build-and-test")
 
@@ -31,6 +31,13 @@ class CTestCommand:
         The number of tests that run at the same time.
     timeout : float or None
         Time limit of each test in seconds.
+
+    Examples
+    --------
+    >>> from suspectra.c_recording.suite import CSuite
+    >>> command = CTestCommand(CSuite(()), ["sum"], jobs=4, timeout=None)
+    >>> command.select, command.jobs
+    (['sum'], 4)
     """
 
     suite: CSuite
@@ -81,6 +88,12 @@ def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> 
         When the command does not run tests.
     EvidenceError
         When CTest can't list the tests.
+
+    Examples
+    --------
+    >>> ctest_command(["ctest", "--build-and-test"], folder)
+    Traceback (most recent call last):
+    suspectra_recorder.errors.UsageError: --build-and-test: with this option ctest does something else …
     """
     # imported here since it loads numpy, which other commands need not wait for
     from suspectra.c_recording.suites import ctest_suite, listed_by_ctest

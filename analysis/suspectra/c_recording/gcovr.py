@@ -56,6 +56,12 @@ class Measured:
         Where the compiler ran; empty if it is not known or does not matter.
     profile : str
         The ``.gcda`` file, empty for none.
+
+    Examples
+    --------
+    >>> measured = Measured("build/cart.gcno", Compiler("gcc", 14, 2))
+    >>> str(measured.compiler), measured.profile
+    ('gcc 14.2', '')
     """
 
     notes: str
@@ -66,7 +72,7 @@ class Measured:
 
 @dataclass
 class Gcovr:
-    """Runs gcovr on the profiles of one workspace.
+    r"""Runs gcovr on the profiles of one workspace.
 
     Parameters
     ----------
@@ -74,6 +80,15 @@ class Gcovr:
         The folder with its settings, in which it runs.
     cancel : Token
         Cancel it to stop.
+
+    Examples
+    --------
+    >>> _ = (folder / "gcovr.cfg").write_text("gcov-executable = gcov-14\nexclude = tests/\n")
+    >>> gcovr = Gcovr(str(folder), Token())
+    >>> gcovr.gcov(Compiler("gcc", 99, 0)), gcovr.settings.values, gcovr.read([])
+    ('gcov-14', (('gcov-executable', 'gcov-14'), ('exclude', 'tests/')), [])
+    >>> gcovr.version == metadata.version("gcovr")
+    True
     """
 
     workspace: str
@@ -218,6 +233,13 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
     ------
     EvidenceError
         When the notes are damaged.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.gcno").write_bytes(b"not notes")
+    >>> measured_object(str(folder / "cart.gcno"), "", [str(folder)])
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: …/cart.gcno (header): it is not a .gcno file of gcc or clang. Fix: …
     """
     data = Path(notes).read_bytes()
     compiler, folder = written_by(data, notes)

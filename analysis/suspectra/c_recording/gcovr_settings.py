@@ -82,6 +82,15 @@ class GcovrSettings:
         Path relative to the workspace; empty if there is none.
     values : tuple of (str, str)
         Keys and values in order; keys may be repeated.
+
+    Examples
+    --------
+    >>> values = ("gcov-executable", "gcov-14"), ("exclude", "tests/"), ("filter", "src/")
+    >>> settings = GcovrSettings("gcovr.cfg", values)
+    >>> settings.gcov, settings.choose_lines
+    ('gcov-14', ('exclude', 'filter'))
+    >>> settings.arguments("/home/ann/shop")
+    ['--exclude=tests/', '--filter=src/']
     """
 
     file: str = ""
@@ -124,7 +133,7 @@ class GcovrSettings:
 
 
 def read_settings(workspace: str) -> GcovrSettings:
-    """Read the settings of a workspace.
+    r"""Read the settings of a workspace.
 
     Parameters
     ----------
@@ -140,6 +149,16 @@ def read_settings(workspace: str) -> GcovrSettings:
     ------
     EvidenceError
         The file is damaged.
+
+    Examples
+    --------
+    >>> _ = (folder / "gcovr.cfg").write_text("filter = src/  # no tests\nhtml = report.html\n")
+    >>> read_settings(str(folder)).values
+    (('filter', 'src/'),)
+    >>> _ = (folder / "gcovr.cfg").write_text("no-markers = maybe\n")
+    >>> read_settings(str(folder))
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: gcovr.cfg: gcovr's settings can't be read: no-markers is 'maybe', not yes …
     """
     boundary = Boundary(workspace)
     for name in FILES:

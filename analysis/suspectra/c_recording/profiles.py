@@ -39,6 +39,11 @@ class TestData:
         The files of gcovr's report as JSON, if gcovr read the profile; else empty.
     sources : dict of str to str
         With a table: digests of its sources that did not change since they were compiled.
+
+    Examples
+    --------
+    >>> bool(TestData()), bool(TestData({0: bytes(8)}))
+    (False, True)
     """
 
     __test__ = False
@@ -64,6 +69,22 @@ class ProfileReader:
         Reads the notes of objects.
     gcovr : Gcovr
         Reads profiles that this package can't read.
+
+    Examples
+    --------
+    >>> from suspectra.cancellation import Token
+    >>> paths = SourcePaths(folder)
+    >>> (folder / "profiles" / "build").mkdir(parents=True)
+    >>> _ = (folder / "profiles" / "build" / "cart.gcda").write_bytes(b"not a profile")
+    >>> problems = []
+    >>> with CRecorder(folder, {}) as recorder:
+    ...     reader = ProfileReader(recorder, paths, NotesFolder(paths), Gcovr(str(folder), Token()))
+    ...     bool(reader.read(str(folder / "profiles"), problems))
+    ...     reader.exclusions() == NO_EXCLUSIONS
+    False
+    True
+    >>> problems[0].cause
+    'the notes of its object, /build/cart.gcno, are missing'
     """
 
     def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):

@@ -20,7 +20,7 @@ from suspectra.c_recording.crash_handler import HANDLER, build_crash_handler
 from suspectra.c_recording.gcovr import Gcovr
 from suspectra.c_recording.profiles import ProfileReader, TestData
 from suspectra.c_recording.schedule import Schedule
-from suspectra.c_recording.suites import CSuite, located
+from suspectra.c_recording.suite import CSuite, located
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_evidence import merged
@@ -65,6 +65,12 @@ class CRun:
         The folder of the recording.
     readers : tuple of str
         Descriptions of the readers of the profiles.
+
+    Examples
+    --------
+    >>> done = CRun((), (), cancelled=True, seconds=0.5, folder=".suspectra/recording-c")
+    >>> done.cancelled, done.readers
+    (True, ())
     """
 
     tests: tuple[TestResult, ...]
@@ -90,7 +96,7 @@ def record_c(
     progress: Progress | None = None,
     cancel: Token | None = None,
 ) -> CRun:
-    """Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
+    r"""Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
 
     Parameters
     ----------
@@ -130,6 +136,14 @@ def record_c(
         When a selected test does not exist, or another recording is running.
     EvidenceError
         When `junit` can't be read.
+
+    Examples
+    --------
+    >>> from suspectra.c_recording.suites import shell_suite
+    >>> _ = (folder / "tests.txt").write_text("sum\ttrue\nempty\techo no price; false\n")
+    >>> done = record_c(folder, shell_suite(folder, "tests.txt"), jobs=1, crash_handler=False)
+    >>> [(test.name, test.verdict.value, test.message) for test in done.tests]
+    [('sum', 'passed', ''), ('empty', 'failed', 'no price')]
     """
     begun = time.monotonic()
     workspace = os.path.abspath(workspace)  # tests run in folders of their own
@@ -143,7 +157,7 @@ def record_c(
         preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
-        files = WorkspaceFiles(
+        files = _WorkspaceFiles(
             SourcePaths(workspace, pairs, test_patterns), [*suite.build, *(os.fspath(folder) for folder in build)]
         )
         session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop, files)
@@ -183,7 +197,7 @@ class _Session:
         preload: str | None,
         timeout: float,
         stop: Token,
-        files: WorkspaceFiles,
+        files: _WorkspaceFiles,
     ):
         self.files, self.crash_calls = files, CrashCalls()
         self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
@@ -320,7 +334,7 @@ class _Session:
             )
 
 
-class WorkspaceFiles:
+class _WorkspaceFiles:
     """Maps the files that compilers and test frameworks name to the workspace.
 
     Parameters

@@ -24,6 +24,11 @@ class Schedule:
     >>> schedule = Schedule([second, first])
     >>> schedule.next().name, schedule.next()
     ('first', None)
+    >>> schedule.ended(first, TestResult("first", Verdict.PASSED))
+    >>> schedule.next().name, schedule.unable(second)
+    ('second', '')
+    >>> schedule.unable(CCase("third", (), ".", required_files=("prices.txt",)))
+    'the file prices.txt it requires is missing'
     """
 
     def __init__(self, cases: Sequence[CCase]):

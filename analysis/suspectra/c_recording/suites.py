@@ -8,11 +8,12 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from suspectra.c_recording.case import CCase
+from suspectra.c_recording.suite import CSuite, located
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.outcomes import parse_xml
 from suspectra.location import Location
@@ -28,28 +29,6 @@ _CONFIGURE = (
     "`cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=--coverage -DCMAKE_CXX_FLAGS=--coverage` and "
     "`cmake --build build`, or name another build folder (in editors in the setting suspectra.cTests)"
 )
-
-
-@dataclass(frozen=True)
-class CSuite:
-    """Tests, and the folders in which their objects were built.
-
-    Parameters
-    ----------
-    cases : tuple of CCase
-        The tests.
-    build : tuple of str
-        Folders with the notes (``.gcno``) of the tested objects.
-    problems : tuple of Problem
-        What could not be understood.
-    """
-
-    cases: tuple[CCase, ...]
-    build: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-    def __add__(self, other: CSuite) -> CSuite:
-        return CSuite(self.cases + other.cases, self.build + other.build, self.problems + other.problems)
 
 
 def ctest_suite(
@@ -75,6 +54,12 @@ def ctest_suite(
     ------
     EvidenceError
         When CTest can't list them.
+
+    Examples
+    --------
+    >>> ctest_suite(folder, "build")
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: …/build: this is not a build folder with tests, which has …
     """
     folder = os.path.join(os.path.abspath(workspace), build)
     if not os.path.isfile(os.path.join(folder, _CTEST_LIST)):
@@ -95,7 +80,7 @@ def ctest_suite(
 
 
 def listed_by_ctest(command: Sequence[str], folder: str) -> str:
-    """List the tests that a command of CTest would run in a folder.
+    r"""List the tests that a command of CTest would run in a folder.
 
     Parameters
     ----------
@@ -113,6 +98,13 @@ def listed_by_ctest(command: Sequence[str], folder: str) -> str:
     ------
     EvidenceError
         When CTest can't list them.
+
+    Examples
+    --------
+    With ``echo`` for ``ctest``, one sees what is run:
+
+    >>> listed_by_ctest(["echo", "-R", "sum"], ".")
+    '-R sum --show-only=json-v1\n'
     """
     return _listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
 
@@ -163,7 +155,7 @@ def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> L
 
 
 def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    """List the tests of GoogleTest programs.
+    r"""List the tests of GoogleTest programs.
 
     Parameters
     ----------
@@ -181,6 +173,13 @@ def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.P
     ------
     EvidenceError
         When a program can't be run, or lists no tests.
+
+    Examples
+    --------
+    >>> _ = (folder / "tests").write_text("#!/bin/sh\nprintf 'Sum.\n  Empty\n  DISABLED_Large\n'")
+    >>> (folder / "tests").chmod(0o700)
+    >>> [(case.name, case.disabled) for case in gtest_suite(folder, ["tests"]).cases]
+    [('Sum.Empty', False), ('Sum.DISABLED_Large', True)]
     """
     return _program_suite(workspace, programs, _gtest_cases)
 
@@ -209,7 +208,7 @@ def _gtest_names(listing: str) -> list[str]:
 
 
 def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    """List the test cases of Catch2 programs (versions 2 and 3).
+    r"""List the test cases of Catch2 programs (versions 2 and 3).
 
     Parameters
     ----------
@@ -227,6 +226,14 @@ def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.
     ------
     EvidenceError
         When a program can't be run, or lists no tests.
+
+    Examples
+    --------
+    >>> case = "<TestCase><Name>sum</Name><SourceInfo><File>sum.cpp</File><Line>7</Line></SourceInfo></TestCase>"
+    >>> _ = (folder / "tests").write_text(f"#!/bin/sh\necho '<TestRun>{case}</TestRun>'")
+    >>> (folder / "tests").chmod(0o700)
+    >>> [(case.name, str(case.location)) for case in catch2_suite(folder, ["tests"]).cases]
+    [('sum', 'sum.cpp:7')]
     """
     return _program_suite(workspace, programs, _catch2_cases)
 
@@ -285,6 +292,13 @@ def command_suite(
     ------
     UsageError
         When the template has no ``{test}``, or there are no tests.
+
+    Examples
+    --------
+    >>> for name in ("1.in", "2.in"):
+    ...     (folder / name).touch()
+    >>> [(case.name, case.argv) for case in command_suite(folder, "./shop --read {test}", "*.in").cases]
+    [('1.in', ('./shop', '--read', '1.in')), ('2.in', ('./shop', '--read', '2.in'))]
     """
     workspace = os.path.abspath(workspace)
     try:
@@ -316,7 +330,7 @@ def shell_suite(
     commands: str | os.PathLike[str],
     expect_stdout: str | os.PathLike[str] | None = None,
 ) -> CSuite:
-    """Read a list of shell commands, each of which is a test.
+    r"""Read a list of shell commands, each of which is a test.
 
     Parameters
     ----------
@@ -337,6 +351,12 @@ def shell_suite(
     ------
     UsageError
         When there is no such file, or it has no command.
+
+    Examples
+    --------
+    >>> _ = (folder / "tests.txt").write_text("sum\t./shop 1 2\n# too slow: ./shop all\n./shop\n")
+    >>> [(case.name, case.argv[-1], case.location.line) for case in shell_suite(folder, "tests.txt").cases]
+    [('sum', './shop 1 2', 1), ('t2', './shop', 3)]
     """
     workspace = os.path.abspath(workspace)
     cases: list[CCase] = []
@@ -384,32 +404,6 @@ def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | N
         cause = f"{len(missing)} tests ({some}) have no file of expected output, so they count as skipped"
         problems += (Problem(str(folder), "", cause, "add TEST.out for each of them"),)
     return replace(suite, cases=tuple(cases), problems=problems)
-
-
-def located(path: str, line: int | None, workspace: str) -> Location | None:
-    """Make a location in the workspace from a path and a line.
-
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace, or absolute.
-    line : int or None
-        Counted from 1.
-    workspace : str
-        The folder.
-
-    Returns
-    -------
-    Location or None
-        None if the path is outside the workspace, or the line is not known.
-    """
-    if not path or not line:
-        return None
-    whole = os.path.normpath(os.path.join(workspace, path))
-    inside = os.path.relpath(whole, workspace)
-    if inside.startswith(os.pardir):
-        return None
-    return Location(inside.replace(os.sep, "/"), line, line)
 
 
 def _with_distinct_names(cases: Sequence[CCase]) -> tuple[CCase, ...]:

@@ -1,0 +1,69 @@
+"""Tests of a C or C++ project, and where its parts are."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from suspectra.c_recording.case import CCase
+from suspectra.errors import Problem
+from suspectra.location import Location
+
+
+@dataclass(frozen=True)
+class CSuite:
+    """Tests, and the folders in which their objects were built.
+
+    Parameters
+    ----------
+    cases : tuple of CCase
+        The tests.
+    build : tuple of str
+        Folders with the notes (``.gcno``) of the tested objects.
+    problems : tuple of Problem
+        What could not be understood.
+
+    Examples
+    --------
+    >>> both = CSuite((CCase("sum", ("./sum",), "."),), ("build",)) + CSuite((CCase("tax", ("./tax",), "."),))
+    >>> [case.name for case in both.cases], both.build
+    (['sum', 'tax'], ('build',))
+    """
+
+    cases: tuple[CCase, ...]
+    build: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def __add__(self, other: CSuite) -> CSuite:
+        return CSuite(self.cases + other.cases, self.build + other.build, self.problems + other.problems)
+
+
+def located(path: str, line: int | None, workspace: str) -> Location | None:
+    """Make a location in the workspace from a path and a line.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, or absolute.
+    line : int or None
+        Counted from 1.
+    workspace : str
+        The folder.
+
+    Returns
+    -------
+    Location or None
+        None if the path is outside the workspace, or the line is not known.
+
+    Examples
+    --------
+    >>> str(located("/shop/src/cart.c", 12, "/shop")), located("/usr/include/stdio.h", 3, "/shop")
+    ('src/cart.c:12', None)
+    """
+    if not path or not line:
+        return None
+    whole = os.path.normpath(os.path.join(workspace, path))
+    inside = os.path.relpath(whole, workspace)
+    if inside.startswith(os.pardir):
+        return None
+    return Location(inside.replace(os.sep, "/"), line, line)
