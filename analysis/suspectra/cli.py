@@ -38,6 +38,7 @@ from suspectra.markov_command import register as register_markov
 from suspectra.paths_command import register as register_paths
 from suspectra.record_commands import RECORD_COMMANDS
 from suspectra.slice_command import register as register_slice
+from suspectra.status_command import register as register_status
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -136,13 +137,21 @@ def _debug_traceback() -> None:
         traceback.print_exc()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="suspectra")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
-def cli(debug: bool) -> None:
-    """Suspects from spectra: which code to look at when tests fail."""
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> int | None:
+    """Suspects from spectra: which code to look at when tests fail.
+
+    Without a command, the same as `suspectra status`.
+    """
     if debug:
         os.environ[_DEBUG] = "1"
+    if context.invoked_subcommand is not None:
+        return None
+    status: int = context.invoke(cli.commands["status"])
+    return status
 
 
 @cli.command()
@@ -330,6 +339,7 @@ for command in RECORD_COMMANDS:
 register_investigate(cli)
 register_causes(cli)
 register_slice(cli)
+register_status(cli)
 register_paths(cli)
 register_evaluation(cli)
 register_markov(cli)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suspectra_recorder.errors import Problem, SuspectraError, UsageError
 
-__all__ = ["EvidenceError", "NothingToRank", "Problem", "SuspectraError", "UsageError"]
+__all__ = ["EvidenceError", "NoEvidence", "NothingToRank", "Problem", "SuspectraError", "UsageError"]
 
 
 class EvidenceError(SuspectraError):
@@ -15,6 +15,17 @@ class EvidenceError(SuspectraError):
     >>> raise EvidenceError(Problem("results.xml", "line 3", "it is cut off", "run the tests again"))
     Traceback (most recent call last):
     suspectra.errors.EvidenceError: results.xml (line 3): it is cut off. Fix: …
+    """
+
+
+class NoEvidence(EvidenceError):
+    """A workspace in which nothing is recorded yet.
+
+    Examples
+    --------
+    >>> raise NoEvidence(Problem("", "", "there is no evidence", "run `suspectra record -- pytest`"))
+    Traceback (most recent call last):
+    suspectra.errors.NoEvidence: there is no evidence. Fix: …
     """
 
 

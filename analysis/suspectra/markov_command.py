@@ -44,7 +44,7 @@ def register(cli: click.Group) -> None:
     @cli.command()
     @evidence_options
     @technique_options
-    @click.option("--around", metavar="FILE:LINE", help="The line that the reader is at.")
+    @click.argument("where", metavar="[FILE:LINE]", required=False)
     @click.option("--svg", type=_PATH, help="Also draw the Markov chain around that line.")
     @options(*map(declared, (P_JUMP, SAME_FUNCTION, CONTROL_FLOW, CALLS)))
     @click.option(
@@ -65,7 +65,7 @@ def register(cli: click.Group) -> None:
     @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
     def markov(
         workspace: Path,
-        around: str | None,
+        where: str | None,
         svg: Path | None,
         p_jump: float,
         same_function: float,
@@ -81,11 +81,11 @@ def register(cli: click.Group) -> None:
     ) -> None:
         """Show where to look next from a line, by the Markov debugging model.
 
-        Without --around, list the statements that a reader of the ranking reaches soonest.
+        Without a line, list the statements that a reader of the ranking reaches soonest.
         """
-        if svg is not None and around is None:
-            raise click.UsageError("--svg draws the chain around a line, so it needs --around.")
-        where = parse_location(workspace, around) if around else None
+        if svg is not None and where is None:
+            raise click.UsageError("--svg draws the chain around a line, so it needs FILE:LINE.")
+        place = parse_location(workspace, where) if where else None
         localized = localize(workspace, edges=True, **chosen)
 
         from suspectra.evidence.sources import Sources
@@ -95,7 +95,7 @@ def register(cli: click.Group) -> None:
 
         jumps = JumpModel(p_jump, same_function, control_flow, calls)
         model = DebuggingModel.from_report(localized.report, localized.program, jumps)
-        element = _element(localized.report, *where) if where else None
+        element = _element(localized.report, *place) if place else None
         walks = (seed, max_steps) if estimate else None
         steps, sources = _steps(model, walks, needed=element is None), Sources(workspace)
         with written(output) as out:

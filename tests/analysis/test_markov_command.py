@@ -52,7 +52,7 @@ FAULT = "shop/vouchers.py:17"
 
 
 def test_next_moves_around_a_line(suspectra):
-    status, out, err = suspectra("markov", "--around", FAULT)
+    status, out, err = suspectra("markov", FAULT)
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "shop/vouchers.py:17 in by_amount"
@@ -63,14 +63,14 @@ def test_next_moves_around_a_line(suspectra):
 
 
 def test_json_says_the_same_and_adds_up(suspectra):
-    _, out, _ = suspectra("markov", "--around", FAULT, "--format", "json", "--top", 1000)
+    _, out, _ = suspectra("markov", FAULT, "--format", "json", "--top", 1000)
     found = json.loads(out)
     assert sum(move["probability"] for move in found["moves"]) == pytest.approx(1)
     assert found["around"]["ht_rank"] == 0.5
     assert found["p_jump"] == 0.5
     ids = {node["id"] for node in found["chain"]["nodes"]}
     assert all({edge["source"], edge["target"]} <= ids for edge in found["chain"]["edges"])
-    _, out, _ = suspectra("markov", "--around", FAULT, "--format", "json", "--p-jump", 0)
+    _, out, _ = suspectra("markov", FAULT, "--format", "json", "--p-jump", 0)
     assert all("ranking" in why for move in json.loads(out)["moves"] for why in move["reasons"])
 
 
@@ -97,14 +97,14 @@ def test_an_estimate_has_its_interval_around_the_exact_steps(suspectra):
 
 
 def test_sbbfl_has_its_own_chain(suspectra, tmp_path):
-    status, _, _ = suspectra("markov", "--technique", "sbbfl", "--around", FAULT, "--svg", tmp_path / "c.svg")
+    status, _, _ = suspectra("markov", "--technique", "sbbfl", FAULT, "--svg", tmp_path / "c.svg")
     assert status == 0
     labels = {text.text for text in ET.parse(tmp_path / "c.svg").iter(f"{SVG}text")}
     assert any(label.startswith("subgraph ") for label in labels)
 
 
 def test_a_reader_who_never_comes_back(suspectra):
-    status, out, err = suspectra("markov", "--p-jump", 1, "--around", FAULT)
+    status, out, err = suspectra("markov", "--p-jump", 1, FAULT)
     assert (status, "p_jump is 1" in err) == (0, True)
     assert "vouchers.py:16" in out
     status, out, err = suspectra("markov", "--p-jump", 1)
@@ -114,14 +114,14 @@ def test_a_reader_who_never_comes_back(suspectra):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--svg", "c.svg"], "--around"),
-        (["--around", "shop/vouchers.py"], "FILE:LINE"),
-        (["--around", "shop/vouchers.py:2"], "there is no statement on it"),
-        (["--around", "no/such.py:2"], "there is no statement on it"),
+        (["--svg", "c.svg"], "needs FILE:LINE"),
+        (["shop/vouchers.py"], "FILE:LINE"),
+        (["shop/vouchers.py:2"], "there is no statement on it"),
+        (["no/such.py:2"], "there is no statement on it"),
         (["--p-jump", "1.5"], "--p-jump"),
         (["--calls", "-1"], "--calls"),
         (["--calls", "nan"], "calls"),
-        (["--around", FAULT, "--svg", "no/such/folder/c.svg"], "it can't be written"),
+        ([FAULT, "--svg", "no/such/folder/c.svg"], "it can't be written"),
     ],
 )
 def test_bad_input_is_said_in_a_line(suspectra, arguments, said):
@@ -133,7 +133,7 @@ def test_bad_input_is_said_in_a_line(suspectra, arguments, said):
 
 def test_the_picture_stands_alone_and_is_described(suspectra, tmp_path):
     picture = tmp_path / "chain.svg"
-    status, _, _ = suspectra("markov", "--around", FAULT, "--svg", picture)
+    status, _, _ = suspectra("markov", FAULT, "--svg", picture)
     root = ET.parse(picture).getroot()
     assert status == 0
     assert (root.tag, root.get("role")) == (f"{SVG}svg", "img")
@@ -228,7 +228,7 @@ def test_evaluate_by_expected_steps(suspectra, tmp_path):
     assert found["scores"]["HT_Rank"]["first"] == 0.5
     assert {"HT_Rank (Steimann)", "HT_Rank / statements"} <= found["scores"].keys()
     # what one reads off the model itself
-    _, listed, _ = suspectra("markov", "--around", "shop/vouchers.py:7", "--format", "json")
+    _, listed, _ = suspectra("markov", "shop/vouchers.py:7", "--format", "json")
     assert found["faults"][1]["ht_rank"] == json.loads(listed)["around"]["ht_rank"]
     # nobody jumps: the Standard Rank
     _, out, _ = suspectra("evaluate", "--faults", faults, "--ht-rank", "--p-jump", 0, "--format", "json")

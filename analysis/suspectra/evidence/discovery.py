@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.errors import EvidenceError, NoEvidence, Problem
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
 
@@ -58,8 +58,10 @@ def find_source(
 
     Raises
     ------
+    NoEvidence
+        When there is none; the problem says what to run.
     EvidenceError
-        When there is none, or one of the two files is missing; the problem says what to run.
+        When one of the two files is missing.
 
     Notes
     -----
@@ -72,7 +74,7 @@ def find_source(
     True
     >>> find_source(folder)
     Traceback (most recent call last):
-    suspectra.errors.EvidenceError: there is no evidence in … Fix: …
+    suspectra.errors.NoEvidence: there is no evidence in … Fix: …
     """
     workspace = Path(workspace)
     boundary = Boundary(workspace)
@@ -110,7 +112,7 @@ def find_source(
         "run `suspectra record -- pytest`, for C and C++ `suspectra record-c`, or name the files with --coverage and"
         " --junit"
     )
-    raise EvidenceError(Problem("", "", cause, cure))
+    raise NoEvidence(Problem("", "", cause, cure))
 
 
 def foreign_c_source(

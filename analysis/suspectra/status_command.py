@@ -1,0 +1,108 @@
+"""The command `status`, and `suspectra` alone: how the last recorded run ended, and what to do next."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from suspectra.console import NOTHING_TO_RANK, warn
+from suspectra.errors import NoEvidence, NothingToRank
+from suspectra.localization import evidence_options, localize, technique_options
+from suspectra.quantity import many
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.evidence.evidence import Evidence
+    from suspectra.localization import Localized, RankingOptions
+    from suspectra.output.status import NextCommand
+
+_RECORD, _AGAIN = "suspectra record -- pytest", "suspectra record --failed-and-affected -- pytest"
+_RECORD_C = "suspectra record-c --ctest build"
+_PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini")
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line.
+
+    Parameters
+    ----------
+    cli : click.Group
+        The group of all commands.
+    """
+
+    @cli.command()
+    @evidence_options
+    @technique_options
+    def status(workspace: Path, **chosen: Unpack[RankingOptions]) -> int:
+        """Show how the last recorded run ended, and what to do next."""
+        from suspectra.output.ranking import Listing
+        from suspectra.output.status import NextCommand, write_next, write_status
+
+        try:
+            localized = localize(workspace, groups=True, **chosen)
+        except NoEvidence:
+            click.echo("No run of tests is recorded here yet.\n")
+            write_next([NextCommand(*one) for one in _first_commands(workspace)], sys.stdout)
+            return NOTHING_TO_RANK
+        except NothingToRank as error:
+            click.echo(f"Nothing is suspicious: {error.problem.cause}.\n")
+            write_next([NextCommand(_AGAIN, "run what a change can affect")], sys.stdout)
+            return NOTHING_TO_RANK
+        evidence, affected = localized.evidence, _affected(workspace, localized.evidence)
+        listing = Listing(localized.report, evidence, localized.problems, groups=localized.groups)
+        write_status(listing, _age(workspace, evidence), affected, sys.stdout)
+        write_next([NextCommand(*one) for one in _next_commands(localized, affected)], sys.stdout)
+        warn(listing.notices)
+        return 0
+
+
+def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
+    """How to record the tests of a workspace."""
+    is_c = (workspace / "CMakeLists.txt").is_file()
+    if is_c:
+        yield _RECORD_C, "run the tests of what is built in build/, and record them"
+    if not is_c or any((workspace / name).exists() for name in _PYTEST):
+        yield _RECORD, "run the tests, and record them"
+    yield "suspectra -h", "list all commands"
+
+
+def _next_commands(localized: Localized, affected: int) -> Iterator[tuple[str, str]]:
+    """What to do about failing tests."""
+    failed = localized.report.spectrum.counts.failed
+    first = (localized.groups[0].report if localized.groups else localized.report).suspect(0).location
+    if affected:
+        yield _AGAIN, f"run these {many(failed + affected, 'test')}"
+    yield "suspectra rank", "list all suspects"
+    yield f"suspectra explain {first.file}:{first.line}", "why this line comes first"
+    if _is_recording(localized.evidence):
+        yield "suspectra investigate", "find what makes them pass"
+    if not affected:
+        yield _AGAIN, "after a change, run those"
+
+
+def _affected(workspace: Path, evidence: Evidence) -> int:
+    """How many tests that did not fail changes since the recording can affect."""
+    from suspectra.selection.selection import select
+
+    return len(select(str(workspace)).affected) if _is_recording(evidence) else 0
+
+
+def _is_recording(evidence: Evidence) -> bool:
+    """Whether it is the workspace's recording of Python tests."""
+    from suspectra.evidence.discovery import RECORDING
+
+    return evidence.source == RECORDING.as_posix()
+
+
+def _age(workspace: Path, evidence: Evidence) -> float | None:
+    """Seconds since the evidence was written; None where it is not a file or folder of the workspace."""
+    try:
+        return time.time() - (workspace / evidence.source).stat().st_mtime
+    except OSError:
+        return None

@@ -1,0 +1,108 @@
+"""`suspectra` alone and `suspectra status`: how the last run ended, and what to do next."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suspectra.cli import run
+
+CHECKOUT = Path(__file__).parent.parent / "fixtures" / "checkout"
+FAULT = "shop/vouchers.py:17"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    root = tmp_path_factory.mktemp("status") / "checkout"
+    shutil.copytree(CHECKOUT, root, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=root, capture_output=True, check=False, timeout=120)
+    return root
+
+
+@pytest.fixture
+def status(capsys, monkeypatch):
+    """What a command prints in a folder: (status, stdout, stderr)."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(folder, *arguments):
+        monkeypatch.chdir(folder)
+        code = run([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_it_names_the_first_suspects_and_the_next_commands(recorded, status):
+    code, out, err = status(recorded)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("Of ")
+    assert lines[0].endswith("just now.")
+    assert lines[2].startswith("✗ ")
+    first = lines[3].split()
+    assert first[0] == "1"
+    assert f"  suspectra explain {first[1]}" in [line[: len(f"  suspectra explain {first[1]}")] for line in lines]
+    assert max(map(len, lines)) <= 80
+    assert status(recorded, "status") == (code, out, err)
+
+
+def test_the_line_that_it_names_can_be_explained(recorded, status):
+    _, out, _ = status(recorded)
+    command = next(line.split() for line in out.splitlines() if line.startswith("  suspectra explain "))
+    code, explained, _ = status(recorded, *command[1:3])
+    assert (code, explained.splitlines()[0].split()[0]) == (0, command[2])
+
+
+def test_after_a_change_it_offers_to_run_what_the_change_can_affect(recorded, status, tmp_path):
+    root = tmp_path / "changed"
+    shutil.copytree(recorded, root)
+    source = root / "shop" / "vouchers.py"
+    source.write_text(source.read_text().replace("off = off - amount", "off = off - amount - 1"))
+    _, out, _ = status(root)
+    heading, _, rest = out.partition("\n")
+    assert "Changes since then can affect" in heading
+    commands = rest[rest.index("Next:") :].splitlines()
+    assert commands[1].startswith("  suspectra record --failed-and-affected -- pytest  run these ")
+
+
+def test_an_hour_later_it_says_so(recorded, status):
+    folder = recorded / ".suspectra" / "recording"
+    before = folder.stat()
+    os.utime(folder, (before.st_atime, before.st_mtime - 3_700))
+    _, out, _ = status(recorded)
+    os.utime(folder, (before.st_atime, before.st_mtime))
+    assert out.splitlines()[0].endswith("1 hour ago.")
+
+
+def test_a_folder_without_a_recording(status, tmp_path):
+    code, out, _ = status(tmp_path)
+    assert code == 1
+    assert out.splitlines()[:4] == [
+        "No run of tests is recorded here yet.",
+        "",
+        "Next:",
+        "  suspectra record -- pytest  run the tests, and record them",
+    ]
+
+
+def test_a_project_of_cmake_is_recorded_by_ctest(status, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("project(reckoner)\n")
+    _, out, _ = status(tmp_path)
+    assert "suspectra record-c --ctest build" in out
+    assert "pytest" not in out
+    (tmp_path / "conftest.py").write_text("")
+    assert "suspectra record -- pytest" in status(tmp_path)[1]
+
+
+def test_a_run_in_which_nothing_failed(status, tmp_path):
+    (tmp_path / "test_all.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    code, out, _ = status(tmp_path)
+    assert code == 1
+    assert out.startswith("Nothing is suspicious: ")
+    assert "--failed-and-affected" in out
