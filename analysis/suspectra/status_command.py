@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from suspectra.evidence.evidence import Evidence
     from suspectra.localization import Localized, RankingOptions
-    from suspectra.output.status import NextCommand
 
 _RECORD, _AGAIN = "suspectra record -- pytest", "suspectra record --failed-and-affected -- pytest"
 _RECORD_C = "suspectra record-c --ctest build"
@@ -34,6 +33,13 @@ def register(cli: click.Group) -> None:
     ----------
     cli : click.Group
         The group of all commands.
+
+    Examples
+    --------
+    >>> group = click.Group()
+    >>> register(group)
+    >>> list(group.commands)
+    ['status']
     """
 
     @cli.command()

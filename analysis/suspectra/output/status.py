@@ -63,7 +63,7 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
     >>> write_status(Listing(report, evidence, (), groups=groups), 300, 2, sys.stdout)
     Of 2 tests 1 failed, 5 minutes ago. Changes since then can affect 2 others.
     <BLANKLINE>
-    ✗ 1 test: program:1
+    ✗ perhaps 1 test: program:1
        1  program:1
        2  program:2
     <BLANKLINE>
@@ -123,7 +123,8 @@ def write_next(commands: Sequence[NextCommand], out: TextIO) -> None:
     Examples
     --------
     >>> import sys
-    >>> write_next([NextCommand("suspectra rank", "all suspects"), NextCommand("suspectra -h", "all commands")], sys.stdout)
+    >>> commands = [NextCommand("suspectra rank", "all suspects"), NextCommand("suspectra -h", "all commands")]
+    >>> write_next(commands, sys.stdout)
     Next:
       suspectra rank  all suspects
       suspectra -h    all commands
