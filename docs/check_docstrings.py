@@ -30,7 +30,6 @@ WITHOUT_EXAMPLES = (
     "suspectra.experiments",
     "suspectra.paths",
     "suspectra.processes",
-    "suspectra_recorder.experiments",
 )
 """Modules and packages in which names still lack examples. Nothing is added."""
 

@@ -50,6 +50,11 @@ class Replacement(NamedTuple):
         The new value, as `literals` has it.
     symbol : str
         The name of the symbol that the new value is from then on, as `symbols` has it; empty for a plain value.
+
+    Examples
+    --------
+    >>> Replacement("price.py", number=0, instance=1, part=[".net"], text="i20")
+    Replacement(path='price.py', number=0, instance=1, part=['.net'], text='i20', symbol='')
     """
 
     path: str
@@ -61,7 +66,7 @@ class Replacement(NamedTuple):
 
 
 class AssignedValues(Instrument):
-    """The assigned values of a process; instrumented code has it as a constant.
+    r"""The assigned values of a process; instrumented code has it as a constant.
 
     Attributes
     ----------
@@ -73,6 +78,32 @@ class AssignedValues(Instrument):
         The loaded sources, with their assignments. Comparisons have numbers of their own from the same one on.
     failed : list of tuple
         The sides of comparisons that made the test fail.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> values = AssignedValues()
+    >>> hook = ExperimentHook(Scope(str(folder)), [values])
+    >>> source = b"def price(net):\n    vat = 20\n    return net + vat\n"
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
+
+    The first value is that of ``vat``, the second one what the function returns:
+
+    >>> noted = values.note()
+    >>> space["price"](100)
+    120
+    >>> noted()["values"], noted()["texts"]
+    ([0, 0, 1, 1], ['i20', 'i120'])
+    >>> replaced = values.replace([Replacement("price.py", 0, EVERY, [], "i7")])
+    >>> space["price"](100)
+    107
+    >>> replaced()
+    {'reached': 1}
+    >>> values.leave()
+    >>> space["price"](100)
+    120
     """
 
     def __init__(self) -> None:

@@ -51,6 +51,11 @@ class Assignment(NamedTuple):
         What gets the value, as the source has it, such as ``self.total``; for ``augmented`` with the operator.
     line, column, end_line : int
         Where its statement begins, or an argument; and where that ends.
+
+    Examples
+    --------
+    >>> Assignment("return", "the return value", 3, 4, 3).line
+    3
     """
 
     kind: str
@@ -61,7 +66,7 @@ class Assignment(NamedTuple):
 
 
 def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], int]:
-    """Let the values of a source go through `AssignedValues`.
+    r"""Let the values of a source go through `AssignedValues`.
 
     Parameters
     ----------
@@ -78,6 +83,17 @@ def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], 
         By number from `first` on.
     comparisons : int
         How many comparisons there are; they are numbered apart.
+
+    Examples
+    --------
+    >>> tree = ast.parse("def price(net):\n    total = net * 2\n    return total < 100")
+    >>> assignments, comparisons = rewrite(tree, "values", first=0)
+    >>> print(ast.unparse(tree))
+    def price(net):
+        total = 'values'.put(0, net * 2)
+        return 'values'.put(1, 'values'.left(0, total) < 'values'.right(0, 100))
+    >>> [(one.kind, one.name) for one in assignments], comparisons
+    ([('assignment', 'total'), ('return', 'the return value')], 1)
     """
     rewriting = Rewriting(name, first)
     for node in tree.body:
@@ -86,7 +102,7 @@ def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], 
 
 
 class Rewriting:
-    """Goes through the functions of a source.
+    r"""Goes through the functions of a source.
 
     Parameters
     ----------
@@ -94,6 +110,15 @@ class Rewriting:
         The string that stands for the object that values go through.
     first : int
         The number of the first assignment.
+
+    Examples
+    --------
+    >>> rewriting = Rewriting("values", first=5)
+    >>> function = ast.parse("def price():\n    return 20").body[0]
+    >>> rewriting.outside(function)
+    >>> print(ast.unparse(function))
+    def price():
+        return 'values'.put(5, 20)
     """
 
     def __init__(self, name: str, first: int):
@@ -225,7 +250,7 @@ class Rewriting:
 
 
 def call_at(place: ast.expr | ast.stmt, name: str, method: str, number: int, *arguments: ast.expr) -> ast.expr:
-    """A call on the first line of a place: of one that has several, Python takes the last.
+    r"""A call on the first line of a place: of one that has several, Python takes the last.
 
     Parameters
     ----------
@@ -244,6 +269,13 @@ def call_at(place: ast.expr | ast.stmt, name: str, method: str, number: int, *ar
     -------
     ast.expr
         Of the same position.
+
+    Examples
+    --------
+    >>> place = ast.parse("pay(\n    price)").body[0].value
+    >>> call = call_at(place, "values", "put", 3, place)
+    >>> ast.unparse(call), call.lineno, call.end_lineno
+    ("'values'.put(3, pay(price))", 1, 1)
     """
 
     def at(node: ast.expr) -> ast.expr:

@@ -30,7 +30,7 @@ class _Run(Protocol):
 
 
 class Children:
-    """Answers requests, one after the other.
+    r"""Answers requests, one after the other.
 
     Parameters
     ----------
@@ -38,6 +38,16 @@ class Children:
         The descriptor of the socket they come from.
     run : _Run
         Runs one job of a request in the process that calls it, and gives the answer.
+
+    Examples
+    --------
+    >>> ours, theirs = socket.socketpair()
+    >>> children = Children(theirs.detach(), lambda request, job, again=False: {})
+    >>> ours.shutdown(socket.SHUT_WR)  # there is no request
+    >>> children.serve({"tests": ["test_price.py::test_vat"], "errors": []})
+    >>> ours.recv(1000)
+    b'{"tests": ["test_price.py::test_vat"], "errors": []}\n'
+    >>> ours.close()
     """
 
     def __init__(self, channel: int, run: _Run):

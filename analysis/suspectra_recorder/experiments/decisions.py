@@ -37,6 +37,11 @@ class Site(NamedTuple):
         Where what decides begins and ends.
     guard : bool
         Whether one arm of its ``if`` does nothing but raise an exception in the end.
+
+    Examples
+    --------
+    >>> Site("if", 1, 3, 1, 7, guard=True).kind
+    'if'
     """
 
     kind: str
@@ -48,7 +53,7 @@ class Site(NamedTuple):
 
 
 def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True) -> list[Site]:
-    """Let the decisions of a source ask a switchboard.
+    r"""Let the decisions of a source ask a switchboard.
 
     Parameters
     ----------
@@ -70,6 +75,15 @@ def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True)
     ------
     RecursionError
         When the source is nested too deeply.
+
+    Examples
+    --------
+    >>> tree = ast.parse("if paid:\n    name = first or last")
+    >>> [site.kind for site in instrument(tree, "b", first=0)]
+    ['if', 'operand']
+    >>> print(ast.unparse(tree))
+    if 'b'.decide(0, True if paid else False):
+        name = 'b'.take() if 'b'.decide(1, True if 'b'.keep(first) else False) else 'b'.drop() or last
     """
     rewriting = _Rewriting(name, first, asserts=asserts)
     rewriting.visit(tree)

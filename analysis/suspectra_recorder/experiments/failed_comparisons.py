@@ -22,6 +22,13 @@ class FailedComparisons:
     ----------
     failed : list of tuple
         Takes the sides.
+
+    Examples
+    --------
+    >>> failed = []
+    >>> FailedComparisons(failed).pytest_assertrepr_compare(19, pytest.approx(20.0))
+    >>> failed
+    [(19, 20.0)]
     """
 
     def __init__(self, failed: list[tuple[object, object]]):

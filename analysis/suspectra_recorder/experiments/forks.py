@@ -22,7 +22,7 @@ _CHUNK = 1 << 16
 
 
 class Forks:
-    """The forks of one run.
+    r"""The forks of one run.
 
     Parameters
     ----------
@@ -30,6 +30,17 @@ class Forks:
         The descriptor that takes the answers.
     seconds : float
         How long each may take.
+
+    Examples
+    --------
+    >>> read, write = os.pipe()
+    >>> forks = Forks(write, seconds=10)
+    >>> if forks.fork(0):  # true in the fork alone, which answers and ends
+    ...     forks.end({"outcome": "passed", "exception": "", "seconds": 0.1}, [{"kind": "switch"}])
+    >>> os.read(read, 1000)
+    b'{"outcome": "passed", "exception": "", "seconds": 0.1, "job": 0}\n'
+    >>> os.close(read), os.close(write)
+    (None, None)
     """
 
     def __init__(self, write: int, seconds: float):

@@ -118,6 +118,13 @@ def make_kinds(
     dict of str to RunKind
         By the ``"kind"`` of their jobs. A machine that traces dependences alters nothing: its code is instrumented
         in another way.
+
+    Examples
+    --------
+    >>> list(make_kinds(["mutant"], Switchboard(), dict, lambda path: None, lambda path: False))
+    ['plain', 'trace', 'switch', 'fork', 'mutant']
+    >>> list(make_kinds(["dependences"], Switchboard(), dict, lambda path: None, lambda path: False))
+    ['plain', 'dependences']
     """
     if "dependences" in names:
         return {"plain": RunKind(), "dependences": TracingDependences(is_test)}

@@ -24,12 +24,24 @@ __tracebackhide__ = True  # pytest leaves out what stands between the program an
 
 
 class Instrument(Protocol):
-    """Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name.
+    r"""Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name.
 
     Attributes
     ----------
     tests : bool
         Whether test code is instrumented, too.
+
+    Examples
+    --------
+    >>> class Count(Instrument):
+    ...     lines = 0
+    ...     def insert(self, tree, path, placeholder, *, asserts):
+    ...         Count.lines += len(tree.body)
+    ...         return lambda: print("inserted into", path)
+    >>> code = ExperimentHook(Scope(str(folder)), [Count()]).code("/work/price.py", "price.py", b"vat = 20\n")
+    inserted into price.py
+    >>> Count.lines, Count().finish(code, "no such string", "price.py") == code
+    (1, True)
     """
 
     tests: bool = False
@@ -75,7 +87,7 @@ class Instrument(Protocol):
 
 
 class ExperimentHook:
-    """Instruments the files in `scope`.
+    r"""Instruments the files in `scope`.
 
     Parameters
     ----------
@@ -88,6 +100,22 @@ class ExperimentHook:
     ----------
     guard : Guard
         Knows which files could not be instrumented; they run as they are.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.switchboard import Switchboard
+    >>> board = Switchboard()
+    >>> hook = ExperimentHook(Scope(str(folder), include_tests=True), [board])
+    >>> hook.scope(str(folder / "price.py")), hook.scope(str(folder / "test_price.py"))
+    ('price.py', None)
+    >>> hook.is_test_code(str(folder / "test_price.py"))
+    True
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", b"price = 0 if free else 20\n"), {"free": True}, space)
+    >>> space["price"], [source.path for source in board.sources.loaded]
+    (0, ['price.py'])
+    >>> hook.install()  # so that it is used for what is imported
+    >>> hook.uninstall()
     """
 
     def __init__(self, scope: Scope, instruments: Sequence[Instrument]):

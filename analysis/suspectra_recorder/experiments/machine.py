@@ -52,6 +52,14 @@ def start(manager: pytest.PytestPluginManager) -> None:
     ----------
     manager : pytest.PytestPluginManager
         Where it is registered.
+
+    Examples
+    --------
+    >>> Order(str(folder), ("test_price.py::test_vat",), ("switch",), str(folder)).put_into(os.environ)
+    >>> manager = pytest.PytestPluginManager()
+    >>> start(manager)
+    >>> manager.has_plugin(NAME), VARIABLE in os.environ
+    (True, False)
     """
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
         order = Order.from_json(os.environ[VARIABLE])

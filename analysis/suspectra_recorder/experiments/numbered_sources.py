@@ -25,6 +25,12 @@ class NumberedSource(Generic[PointT]):
         The number of its first point.
     points : sequence
         What can be altered, by number from `first` on: decisions, or assigned values.
+
+    Examples
+    --------
+    >>> source = NumberedSource("price.py", first=10, points=["if", "while"])
+    >>> source.first + source.points.index("while")
+    11
     """
 
     path: str

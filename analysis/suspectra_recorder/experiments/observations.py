@@ -46,7 +46,7 @@ _NUMBER, _LENGTH, _TEXT, _OTHER = range(4)
 
 
 class Observations(Instrument):
-    """The observations of a process; instrumented code has them as a constant.
+    r"""The observations of a process; instrumented code has them as a constant.
 
     Attributes
     ----------
@@ -58,6 +58,23 @@ class Observations(Instrument):
         Take the number of a place.
     sources : NumberedSources
         The loaded sources with their places.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> observations = Observations()
+    >>> hook = ExperimentHook(Scope(str(folder)), [observations])
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", b"def price(net):\n    return net + 20\n"), space)
+    >>> observed = observations.observe()
+    >>> space["price"](100), space["price"](0)
+    (120, 20)
+    >>> for path, line, end_line, sites in observed():
+    ...     print(path, line, sites[:2])
+    price.py 2 [('type', 'net', '', {'int': 2}), ('sign', 'net', '', {'>': 1, '=': 1})]
+    price.py 2 [('type', 'the return value', '', {'int': 2}), ('sign', 'the return value', '', {'>': 2})]
+    >>> observations.leave()
     """
 
     def __init__(self) -> None:
@@ -240,12 +257,26 @@ def _relation(one: Any, other: Any) -> str:
 
 
 class Observing(RunKind):
-    """The program as it is, with what predicates hold for its values.
+    r"""The program as it is, with what predicates hold for its values.
 
     Parameters
     ----------
     sources : callable
         Gives the digests of the files that are loaded.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> kind = Observing(sources=lambda: {"price.py": "9b5e"})
+    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument])
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", b"def price():\n    return 20\n"), space)
+    >>> kind.apply({"kind": "observe"})
+    >>> space["price"]()
+    20
+    >>> kind.take_back()["observed"][0][3]
+    [('type', 'the return value', '', {'int': 1}), ('sign', 'the return value', '', {'>': 1})]
     """
 
     def __init__(self, sources: Callable[[], dict[str, str]]):

@@ -40,6 +40,11 @@ class ObservedPlace(NamedTuple):
         Its statement, of compound ones the first lines.
     names : tuple of str
         The variables that it is compared with, or that are parameters, defined or used.
+
+    Examples
+    --------
+    >>> ObservedPlace("return", "the return value", 3, 3, ("net",)).names
+    ('net',)
     """
 
     kind: str
@@ -50,7 +55,7 @@ class ObservedPlace(NamedTuple):
 
 
 def observe(tree: ast.Module, name: str, first: int) -> list[ObservedPlace]:
-    """Let the values of a source be observed.
+    r"""Let the values of a source be observed.
 
     Parameters
     ----------
@@ -65,6 +70,17 @@ def observe(tree: ast.Module, name: str, first: int) -> list[ObservedPlace]:
     -------
     list of ObservedPlace
         By number from `first` on.
+
+    Examples
+    --------
+    >>> tree = ast.parse("def price(net):\n    vat = net / 5\n    return net + vat")
+    >>> [place.kind for place in observe(tree, "seen", first=0)]
+    ['parameter', 'assignment', 'return']
+    >>> print(ast.unparse(tree))
+    def price(net):
+        'seen'.enter(0, net)
+        vat = 'seen'.put(1, net / 5, net)
+        return 'seen'.put(2, net + vat, vat, net)
     """
     rewriting = _Observing(name, first)
     for node in tree.body:

@@ -49,6 +49,22 @@ class Order:
         The file that takes its answers; empty where there is a channel.
     environment : dict of str to (str or None)
         What the variables that brought the order contained before.
+
+    Examples
+    --------
+    >>> order = Order("/work/copy", ("test_price.py",), ("switch",), "/tmp/scratch", original="/work/shop")
+    >>> environ = {"PYTEST_ADDOPTS": "-q"}
+    >>> order.put_into(environ)
+    >>> environ["PYTEST_ADDOPTS"]
+    '-p suspectra_experiments -q'
+
+    The process that was started in this environment:
+
+    >>> found = Order.from_json(environ[VARIABLE])
+    >>> found.take_out_of(environ)
+    >>> environ, found.kinds
+    ({'PYTEST_ADDOPTS': '-q'}, ('switch',))
+    >>> found.import_from_workspace()  # what was imported from /work/shop now comes from /work/copy
     """
 
     workspace: str

@@ -229,7 +229,7 @@ class _CallMarks(Instrument):
 
 
 class NotingPath(RunKind):
-    """The program as it is, with its path.
+    r"""The program as it is, with its path.
 
     Parameters
     ----------
@@ -237,6 +237,25 @@ class NotingPath(RunKind):
         The decisions of this process.
     sources : callable
         Gives the digests of the files that are loaded.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> board = Switchboard()
+    >>> kind = NotingPath(board, sources=dict)
+    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument, board])
+    >>> source = b"def price(free):\n    return 0 if free else 20\n"
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
+    >>> board.limit(100)
+    >>> kind.apply({"kind": "path"})
+    >>> space["price"](True)
+    0
+    >>> from base64 import b64decode
+    >>> thread, = kind.take_back()["threads"]
+    >>> array("i", b64decode(thread["events"])).tolist()  # the first call begins, and decision 0 comes out true
+    [-1, 1]
     """
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):

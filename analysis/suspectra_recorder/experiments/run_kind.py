@@ -18,6 +18,20 @@ class RunKind:
         What is inserted into the sources of the workspace when jobs of this kind will be asked for.
     plugin : object or None
         What pytest calls besides.
+
+    Examples
+    --------
+    >>> class Counting(RunKind):
+    ...     def apply(self, job):
+    ...         print("before the test:", job["kind"])
+    ...     def take_back(self):
+    ...         return {"reached": 1}
+    >>> kind = Counting()
+    >>> kind.prepare()
+    >>> kind.apply({"kind": "counting"})
+    before the test: counting
+    >>> kind.take_back(), RunKind().take_back()
+    ({'reached': 1}, {})
     """
 
     instrument: Instrument | None = None

@@ -26,7 +26,7 @@ _Bound = dict[str, None]  # in the order in which they were bound last
 
 @dataclass
 class Scope:
-    """The local variables of one function.
+    r"""The local variables of one function.
 
     Parameters
     ----------
@@ -38,6 +38,13 @@ class Scope:
         By the identity of a statement, the names that it reads and that more than one statement binds.
     tracked : frozenset of str
         These names; all statements that bind one can be seen.
+
+    Examples
+    --------
+    >>> function = ast.parse("def price(net):\n    vat = 20\n    net = net + vat").body[0]
+    >>> scope = scope_of(function)
+    >>> scope.parameters, scope.tracked, scope.bound[id(function.body[1])]
+    (('net',), frozenset({'net'}), ('vat', 'net'))
     """
 
     parameters: tuple[str, ...]
@@ -81,6 +88,11 @@ def target_names(target: ast.expr) -> tuple[str, ...]:
     -------
     tuple of str
         Empty for attributes and items.
+
+    Examples
+    --------
+    >>> target_names(ast.parse("first, (second, *rest), cart.total = prices").body[0].targets[0])
+    ('first', 'second', 'rest')
     """
     if isinstance(target, ast.Name):
         return (target.id,)

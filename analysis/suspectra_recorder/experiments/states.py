@@ -19,7 +19,7 @@ _MAX_FRAMES = 20
 
 
 class AlteringStates(RunKind):
-    """Decisions are switched, values replaced, some of them by symbols, and the outcome of other decisions watched.
+    r"""Decisions are switched, values replaced, some of them by symbols, and the outcome of other decisions watched.
 
     A job has ``"switched"`` and ``"watched"``, lists of path, number and instance of a decision; ``"replaced"``, a list
     of mappings with the fields of `Replacement`; and ``"compare"``, which asks for the distances of comparisons.
@@ -30,6 +30,27 @@ class AlteringStates(RunKind):
         Those of this process.
     board : Switchboard
         Its decisions.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> values, board = AssignedValues(), Switchboard()
+    >>> hook = ExperimentHook(Scope(str(folder)), [values, board])
+    >>> source = b"def price(free):\n    vat = 20\n    return 0 if free else 100 + vat\n"
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
+    >>> kind = AlteringStates(values, board)
+    >>> board.limit(100)
+    >>> vat = {"path": "price.py", "number": 0, "instance": 1, "part": [], "text": "i7", "symbol": ""}
+    >>> switched = [("price.py", 0, 1)]
+    >>> kind.apply({"kind": "states", "replaced": [vat], "switched": switched, "watched": [], "compare": False})
+    >>> space["price"](True)
+    107
+    >>> kind.take_back()["reached"]
+    2
+    >>> space["price"](True)
+    0
     """
 
     def __init__(self, values: AssignedValues, board: Switchboard):

@@ -34,7 +34,18 @@ ValueT = TypeVar("ValueT")
 
 
 class StepsSpent(BaseException):
-    """A run made as many decisions as it may: it is probably caught in a loop."""
+    """A run made as many decisions as it may: it is probably caught in a loop.
+
+    Examples
+    --------
+    >>> board = Switchboard()
+    >>> board.limit(steps=1)
+    >>> board.decide(0, True)
+    True
+    >>> board.decide(0, True)
+    Traceback (most recent call last):
+    suspectra_recorder.experiments.switchboard.StepsSpent
+    """
 
 
 def _no_mark() -> int:
@@ -52,6 +63,11 @@ class Point(NamedTuple):
         Which of the source's decisions.
     instance : int
         Its how many-th time, from 1 on, or `EVERY`.
+
+    Examples
+    --------
+    >>> Point("price.py", number=3, instance=EVERY)
+    Point(path='price.py', number=3, instance=0)
     """
 
     path: str
@@ -73,6 +89,12 @@ class Switched:
         What was marked then; -1 if it was not made.
     decisions : int
         How many decisions the run made.
+
+    Examples
+    --------
+    >>> found = Switched(times=1, outcomes=[0], marks=[-1], decisions=12)
+    >>> found.times, found.decisions
+    (1, 12)
     """
 
     times: int
@@ -82,7 +104,7 @@ class Switched:
 
 
 class Switchboard(Instrument):
-    """The decisions of a process; instrumented code has it as a constant.
+    r"""The decisions of a process; instrumented code has it as a constant.
 
     Attributes
     ----------
@@ -90,6 +112,50 @@ class Switchboard(Instrument):
         Gives the truth with which the program goes on, from the number of a decision and how it comes out.
     sources : NumberedSources of Site
         The loaded sources, with their decisions.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> board = Switchboard()
+    >>> hook = ExperimentHook(Scope(str(folder)), [board])
+    >>> space = {}
+    >>> source = b"def price(free):\n    return 0 if free else 20\n"
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
+    >>> price = space["price"]
+    >>> board.limit(steps=100)
+    >>> decisions = board.note()
+    >>> price(True), decisions.tolist()
+    (0, [1])
+    >>> board.listen(lambda decision: print("number", decision // 2, "was", bool(decision % 2)))
+    >>> price(False)
+    number 0 was False
+    20
+    >>> board.listen_by_thread(lambda: print)
+    >>> price(False)
+    0
+    20
+
+    The decision comes out the other way, here or in a fork:
+
+    >>> switched = board.switch([Point("price.py", 0, EVERY)])
+    >>> price(False), switched().times
+    (0, 1)
+    >>> board.limit(steps=100)
+    >>> in_fork = board.fork([("price.py", 0, 1)], lambda job: True)
+    >>> price(False), in_fork()
+    (0, True)
+    >>> board.stopped
+    False
+    >>> board.leave()
+
+    Operands are kept until it is known whether they are the value of ``a or b``:
+
+    >>> board.keep("a"), board.take()
+    ('a', 'a')
+    >>> board.keep("a")
+    'a'
+    >>> board.drop()
     """
 
     def __init__(self) -> None:

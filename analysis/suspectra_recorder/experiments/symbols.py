@@ -89,6 +89,14 @@ class SymbolicPath:
         -------
         bool
             The same truth.
+
+        Examples
+        --------
+        >>> path = SymbolicPath()
+        >>> path.ask((">", ("symbol", "x", "int"), 3), truth=False)
+        False
+        >>> path.constraints, path.last
+        ([(('>', ('symbol', 'x', 'int'), 3), False)], 0)
         """
         if not self.closed:
             key = (term, truth)

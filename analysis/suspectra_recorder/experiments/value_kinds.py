@@ -77,6 +77,12 @@ def make_value_kinds(board: Switchboard) -> dict[str, RunKind]:
     -------
     dict of str to RunKind
         All about the same values.
+
+    Examples
+    --------
+    >>> kinds = make_value_kinds(Switchboard())
+    >>> list(kinds), kinds["value"].instrument is not None
+    (['value', 'values', 'states'], True)
     """
     values = AssignedValues()
     return {"value": _Replacing(values), "values": _Noting(values), "states": AlteringStates(values, board)}

@@ -48,6 +48,20 @@ def call_probes(state: State) -> dict[str, Probe]:
     -------
     dict of str to callable
         By name.
+
+    Examples
+    --------
+    A function returns 20 to its caller:
+
+    >>> from suspectra_recorder.experiments.dependences.columns import Columns
+    >>> state = State(Columns(0), [0, 0], {}, lambda frame, line: -1, lambda site: False, print, print)
+    >>> traced = call_probes(state)
+    >>> traced["n"](0, (), None)  # the function begins
+    True
+    >>> traced["r"](1, 20)
+    20
+    >>> state.columns.parts["site"].tolist(), state.root.returned
+    ([0, 1], 1)
     """
     columns, heap = state.columns, state.heap
     node, share, shares, text = columns.node, columns.share, columns.owner, columns.text

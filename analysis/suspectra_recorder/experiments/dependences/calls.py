@@ -25,6 +25,13 @@ class Call:
         The scope of the function.
     caller : Call or None
         What called it, or resumed it last.
+
+    Examples
+    --------
+    >>> caller = Call(1, frame=0, caller=None)
+    >>> call = Call(2, frame=3, caller=caller)
+    >>> call.caller.number, call.uses
+    (1, [])
     """
 
     __slots__ = ("caller", "frame", "items", "number", "owners", "parts", "pending", "raising", "result", "returned",
@@ -57,6 +64,12 @@ class Pending:
         Whether that is built in.
     left : int
         How many arguments are still to be evaluated.
+
+    Examples
+    --------
+    >>> pending = Pending(site=4, begin=0, mark=0, function=len, native=True, left=1)
+    >>> pending.entered, pending.given
+    (False, [])
     """
 
     __slots__ = ("begin", "entered", "function", "given", "last", "left", "mark", "native", "nodes", "site")
@@ -102,6 +115,26 @@ class State:
         How many calls there are between traced code and a probe.
     threads : list of int
         Threads that executed traced code, which is left out.
+
+    Examples
+    --------
+    >>> def on_thread():
+    ...     print("another thread")
+    >>> state = State(Columns(0), [0], {}, lambda frame, line: -1, lambda site: False, on_thread, print)
+    >>> outer = state.current = Call(1, frame=0, caller=state.root)
+    >>> state.current = Call(2, frame=3, caller=outer)
+
+    An exception ended the inner call, so the next probe is one of the outer one:
+
+    >>> state.back_to(0) is outer
+    True
+    >>> state.resumed() is outer
+    True
+    >>> state.leave(outer)
+    >>> state.current is state.root
+    True
+    >>> state.foreign()
+    another thread
     """
 
     __slots__ = ("between", "calls", "captured", "columns", "current", "frames", "heap", "is_with", "on_full",
@@ -193,6 +226,13 @@ def ended(call: Call, made: int, value: object) -> None:
         The node of the value.
     value : object
         What it gives back.
+
+    Examples
+    --------
+    >>> caller = Call(1, frame=0, caller=None)
+    >>> ended(Call(2, frame=3, caller=caller), made=7, value=20)
+    >>> caller.uses, caller.result
+    ([7], 20)
     """
     caller = call.caller
     if caller is not None:

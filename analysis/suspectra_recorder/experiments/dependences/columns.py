@@ -36,6 +36,21 @@ class Columns:
         The file that takes the columns; 0 to keep them.
     most : int
         How many nodes there may be.
+
+    Examples
+    --------
+    >>> path = folder / "columns"
+    >>> descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
+    >>> columns = Columns(descriptor)
+    >>> first = columns.node(3, 1, columns.text(20), -1, [])
+    >>> second = columns.node(4, 1, columns.text([20]), -1, [first])
+    >>> columns.parts["site"].tolist(), columns.parts["source"].tolist(), columns.texts
+    ([3, 4], [0], ['', '20', 'list'])
+    >>> columns.flush_if_full()  # not yet
+    >>> columns.flush()
+    >>> os.close(descriptor)
+    >>> path.stat().st_size > 0, len(columns.parts["site"])
+    (True, 0)
     """
 
     def __init__(self, descriptor: int, most: int = MAX_NODES):

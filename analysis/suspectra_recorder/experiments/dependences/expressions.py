@@ -25,7 +25,45 @@ _HAVE_NO_CONTENT = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.BinOp, ast.Comp
 
 
 class Expressions(Probing):
-    """Rewrites expressions; the base of what rewrites statements."""
+    """Rewrites expressions; the base of what rewrites statements.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.dependences.scopes import Scopes
+    >>> def parsed(text):
+    ...     tree = ast.parse(text)
+    ...     scopes = Scopes(tree, 0)
+    ...     rewriting = Expressions("tracer", "values", "board", scopes, 0)
+    ...     rewriting.scope = scopes.of[tree]
+    ...     return rewriting, tree.body[0]
+    >>> rewriting, statement = parsed("cart.total + vat")
+    >>> uses = []
+    >>> print(ast.unparse(rewriting.expr(statement.value, uses)))
+    'tracer'.u('tracer'.o(cart, 'total').total) + 'tracer'.u(vat)
+    >>> uses
+    [(0, 'cart'), (0, 'vat')]
+    >>> rewriting, statement = parsed("prices")
+    >>> print(ast.unparse(rewriting.content(statement.value, [])))
+    'tracer'.u(prices)
+    >>> print(ast.unparse(rewriting.whole(statement.value, [])))
+    'tracer'.ud(prices)
+    >>> rewriting, statement = parsed("price(20)")
+    >>> print(ast.unparse(rewriting.call(statement.value, "c")))
+    'tracer'.c(0, 'tracer'.kn(0, price, 0)(20))
+    >>> rewriting, statement = parsed("'board'.decide(3, True if paid else False)")
+    >>> print(ast.unparse(rewriting.decision(statement.value, "b", [])))
+    'tracer'.b(0, True if 'tracer'.u(paid) else False)
+
+    The beginning of a function has its parameters, whose defaults are read outside:
+
+    >>> rewriting, function = parsed("def price(net, vat=rate): pass")
+    >>> uses = []
+    >>> rewriting.defaults(function.args, uses)
+    >>> uses
+    [(0, 'rate')]
+    >>> print(ast.unparse(rewriting.entry(function, function.body[0])()))
+    'tracer'.n(0, (net, vat), None)
+    """
 
     def expr(self, node: ast.expr, uses: Uses) -> ast.expr:
         """Rewrite an expression; what it reads by name is added to `uses`.

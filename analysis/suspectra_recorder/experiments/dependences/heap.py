@@ -60,6 +60,33 @@ class Heap:
 
     What is known of an object is forgotten when that goes. Objects that can't say when they go, such as lists, are kept
     as long as the heap, so that no other one gets their identity.
+
+    Examples
+    --------
+    >>> heap = Heap()
+    >>> rates = {"DE": 19}
+    >>> heap.write(rates, item_key("DE"), node=4)
+    >>> sources = []
+    >>> heap.item(rates, "DE", sources)
+    >>> heap.content([rates], sources)
+    >>> heap.called(rates.get, ["DE"], sources)
+    >>> sources
+    [4, 4, 4]
+    >>> heap.changed(rates.clear, [], node=9, native=True)
+    >>> heap.stored[id(rates)]
+    {'*': 9}
+
+    What code that is not traced gives may be new, or be given again:
+
+    >>> opened = (folder / "rates").open("w")
+    >>> heap.born(opened, node=10)
+    >>> heap.stored[id(opened)]
+    {'*': 10}
+    >>> opened.close()
+    >>> cached = lru_cache(str.upper)
+    >>> heap.remember(cached, node=11)
+    >>> heap.stored[id(cached)]
+    {'*': 11}
     """
 
     def __init__(self) -> None:
@@ -241,6 +268,11 @@ def item_key(key: object) -> object:
     -------
     object
         Hashable by Python itself.
+
+    Examples
+    --------
+    >>> item_key(3), item_key("DE"), item_key((1, 2))
+    (3, ('[', 'DE'), None)
     """
     return key if type(key) is int else ("[", key) if type(key) is str else None
 
@@ -295,6 +327,11 @@ def is_native(function: object) -> bool:
     -------
     bool
         True for functions and types that are built in.
+
+    Examples
+    --------
+    >>> is_native(len), is_native(dict), is_native(lambda: None)
+    (True, True, False)
     """
     cls = type(function)
     return cls is _BUILTIN or cls is _WRAPPER or id(function) in _CLASSES

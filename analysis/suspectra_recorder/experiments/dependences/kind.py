@@ -19,12 +19,22 @@ _STARTS = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_s
 
 
 class TracingDependences(RunKind):
-    """The program as it is, with its dependences: see `Job`.
+    r"""The program as it is, with its dependences: see `Job`.
 
     Parameters
     ----------
     is_test : callable
         Whether a path, relative to the workspace, is test code.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> kind = TracingDependences(lambda path: path.startswith("test_"))
+    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument])
+    >>> code = hook.code(str(folder / "price.py"), "price.py", b"vat = 20\n")
+    >>> [(source.path, source.is_test) for source in kind.instrument.sources]
+    [('price.py', False)]
     """
 
     def __init__(self, is_test: Callable[[str], bool]):

@@ -24,6 +24,19 @@ def object_probes(state: State) -> dict[str, Probe]:
     -------
     dict of str to callable
         By name.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.dependences.columns import Columns
+    >>> state = State(Columns(0), [0], {}, lambda frame, line: -1, lambda site: False, print, print)
+    >>> traced = object_probes(state)
+    >>> class Cart: ...
+    >>> cart = Cart()
+    >>> state.heap.write(cart, "total", node=4)
+    >>> traced["o"](cart, "total") is cart  # its attribute is read
+    True
+    >>> state.current.uses
+    [4]
     """
     columns, heap = state.columns, state.heap
     content, item, write, stored_of = heap.content, heap.item, heap.write, heap.stored.get

@@ -33,6 +33,18 @@ def probes(state: State) -> dict[str, Probe]:
     -------
     dict of str to callable
         By name.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.dependences.columns import Columns
+    >>> state = State(Columns(0), [0], {}, lambda frame, line: -1, lambda site: False, print, print)
+    >>> traced = probes(state)
+    >>> traced["v"](0, 20), idle["v"](0, 20)
+    (20, 20)
+    >>> state.columns.count
+    1
+    >>> traced.keys() == idle.keys()
+    True
     """
     return {**value_probes(state), **object_probes(state), **call_probes(state)}
 

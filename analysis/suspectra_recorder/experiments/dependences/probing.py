@@ -18,7 +18,7 @@ Uses = list[Variable]
 
 
 class Probing:
-    """Numbers the sites of a source and makes probes; the base of what rewrites it.
+    r"""Numbers the sites of a source and makes probes; the base of what rewrites it.
 
     Parameters
     ----------
@@ -30,6 +30,27 @@ class Probing:
         Of the source.
     first : int
         The number of its first site.
+
+    Examples
+    --------
+    >>> tree = ast.parse("def price(net):\n    vat = 'values'.put(3, 20)")
+    >>> scopes = Scopes(tree, 0)
+    >>> probing = Probing("tracer", "values", "board", scopes, first=10)
+    >>> function = tree.body[0]
+    >>> probing.scope = scopes.of[function]
+    >>> assignment = function.body[0]
+    >>> probing.variable("vat"), probing.variable("price"), probing.variables(assignment.targets[0])
+    ((1, 'vat'), (0, 'price'), [(1, 'vat')])
+    >>> probing.marked(assignment.value, "values", "put")
+    True
+    >>> number, value = probing.put(assignment.value)
+    >>> number, ast.unparse(value)
+    (3, '20')
+    >>> site = probing.site(assignment, "value", number, defines=[probing.variable("vat")])
+    >>> ast.unparse(probing.probe("v", value, site, value))
+    "'tracer'.v(10, 20)"
+    >>> probing.sites[0].line, probing.header()
+    (2, (1, '#11'))
     """
 
     def __init__(self, name: str, values: str, board: str, scopes: Scopes, first: int):

@@ -31,6 +31,12 @@ class Rewritten:
         For entries of functions: their scope, and which of the names that functions share are theirs.
     next_scope : int
         The number after those of its scopes.
+
+    Examples
+    --------
+    >>> made = rewrite(ast.parse("vat = 20"), "price.py", "t", 0, 0, is_test=False, asserts=True)
+    >>> [site.kind for site in made.source.sites], made.next_scope
+    (['entry', 'value'], 1)
     """
 
     def __init__(self, source: TracedSource, captured: dict[int, tuple[int, list[str]]], next_scope: int):
@@ -40,7 +46,7 @@ class Rewritten:
 def rewrite(
     tree: ast.Module, path: str, name: str, first: int, first_scope: int, *, is_test: bool, asserts: bool
 ) -> Rewritten:
-    """Let a source tell a tracer what it does.
+    r"""Let a source tell a tracer what it does.
 
     Parameters
     ----------
@@ -66,6 +72,17 @@ def rewrite(
     ------
     RecursionError
         When the source is nested too deeply.
+
+    Examples
+    --------
+    >>> tree = ast.parse("vat = 20\nif vat > limit:\n    raise TooMuch")
+    >>> made = rewrite(tree, "price.py", "t", 0, 0, is_test=False, asserts=True)
+    >>> print(ast.unparse(tree))
+    't'.n(0, (), None)
+    vat = 't'.v(1, 20)
+    if 't'.b(2, True if 't'.ud(vat) > 't'.ud(limit) else False):
+        raise 't'.e(3, TooMuch)
+    't'.z()
     """
     values, board = f"{name}values", f"{name}board"
     assignments.rewrite(tree, values, 0)

@@ -20,7 +20,7 @@ Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def is_suspended(node: FunctionNode) -> bool:
-    """Whether calls of a function can be suspended: generators and coroutines.
+    r"""Whether calls of a function can be suspended: generators and coroutines.
 
     Parameters
     ----------
@@ -31,6 +31,11 @@ def is_suspended(node: FunctionNode) -> bool:
     -------
     bool
         True also for asynchronous functions that never wait.
+
+    Examples
+    --------
+    >>> [is_suspended(node) for node in ast.parse("def a(): yield 1\nasync def b(): pass\ndef c(): return 1").body]
+    [True, True, False]
     """
     return isinstance(node, ast.AsyncFunctionDef) or any(
         isinstance(one, (ast.Yield, ast.YieldFrom)) for one in own_nodes(node)
@@ -38,7 +43,7 @@ def is_suspended(node: FunctionNode) -> bool:
 
 
 def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
-    """What a function executes itself, without the functions inside of it.
+    r"""What a function executes itself, without the functions inside of it.
 
     Parameters
     ----------
@@ -49,6 +54,12 @@ def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
     ------
     ast.AST
         Each node.
+
+    Examples
+    --------
+    >>> function = ast.parse("def price():\n    vat = 20\n    def inner():\n        net = 100").body[0]
+    >>> [node.id for node in own_nodes(function) if isinstance(node, ast.Name)]
+    ['vat']
     """
     pending: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while pending:
@@ -76,6 +87,15 @@ class Scope:
         What is bound in it.
     frame : Scope
         The module, function or generator expression in whose calls it is executed.
+
+    Examples
+    --------
+    >>> module = Scope(0, "module", None)
+    >>> function = Scope(1, "function", module)
+    >>> function.names.add("vat")
+    >>> inner = Scope(2, "function", function)
+    >>> inner.find("vat").number, inner.find("print").number, function.captured
+    (1, 0, {'vat'})
     """
 
     def __init__(self, number: int, kind: str, outer: Scope | None):
@@ -135,6 +155,12 @@ def bound_names(target: ast.AST | None) -> Iterator[str]:
     ------
     str
         Each name.
+
+    Examples
+    --------
+    >>> target = ast.parse("first, (second, *rest), cart.total = prices").body[0].targets[0]
+    >>> sorted(bound_names(target))
+    ['first', 'rest', 'second']
     """
     if target is None:
         return
@@ -159,6 +185,11 @@ def parameters(arguments: ast.arguments) -> list[str]:
     -------
     list of str
         Those by position first.
+
+    Examples
+    --------
+    >>> parameters(ast.parse("def price(net, /, vat, *rest, code, **more): ...").body[0].args)
+    ['net', 'vat', 'code', 'rest', 'more']
     """
     found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     found += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
@@ -166,7 +197,7 @@ def parameters(arguments: ast.arguments) -> list[str]:
 
 
 class Scopes:
-    """The scopes of one source.
+    r"""The scopes of one source.
 
     Parameters
     ----------
@@ -174,6 +205,15 @@ class Scopes:
         The source.
     first : int
         The number of its module's scope; those inside follow.
+
+    Examples
+    --------
+    >>> tree = ast.parse("def price(net):\n    return [net + vat for vat in vats]")
+    >>> scopes = Scopes(tree, 0)
+    >>> [(scope.number, scope.kind, sorted(scope.names)) for scope in scopes.of.values()]
+    [(0, 'module', ['price']), (1, 'function', ['net']), (2, 'comprehension', ['vat'])]
+    >>> scopes.next
+    3
     """
 
     def __init__(self, tree: ast.Module, first: int):

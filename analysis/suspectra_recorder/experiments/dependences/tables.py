@@ -30,6 +30,12 @@ class TracedSite(NamedTuple):
         The scope in whose calls it is executed.
     uses, defines : list of Variable
         What it reads, and what it binds.
+
+    Examples
+    --------
+    >>> site = TracedSite(2, 2, 4, "value", 0, 1, uses=[(0, "rate")], defines=[(1, "vat")])
+    >>> site.kind, site.defines
+    ('value', [(1, 'vat')])
     """
 
     line: int
@@ -60,6 +66,15 @@ class TracedSource:
         By number from `first` on.
     frames : dict of int to int
         For each scope the module, function or generator expression in whose calls it is executed.
+
+    Examples
+    --------
+    >>> site = TracedSite(1, 1, 0, "value", 0, 0, uses=[(0, "rate")], defines=[(0, "vat")])
+    >>> source = TracedSource("price.py", first=10, is_test=False, module=0, sites=[site])
+    >>> source.numbers
+    range(10, 11)
+    >>> source.table["sites"]
+    [(1, 1, 0, 'value', 0, 0, [0], [1])]
     """
 
     path: str

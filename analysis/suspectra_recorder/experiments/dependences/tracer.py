@@ -31,7 +31,7 @@ class _Gate:
 
 
 class Tracer(Instrument):
-    """The traced sources of a process.
+    r"""The traced sources of a process.
 
     Parameters
     ----------
@@ -42,6 +42,23 @@ class Tracer(Instrument):
     ----------
     sources : list of TracedSource
         In the order in which they were loaded.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> tracer = Tracer(lambda path: False)
+    >>> hook = ExperimentHook(Scope(str(folder)), [tracer])
+    >>> source = b"def price(net):\n    vat = 20\n    return net + vat\n"
+    >>> space = {}
+    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
+    >>> state = tracer.start(descriptor=0)  # of no file
+    >>> space["price"](100)
+    120
+    >>> tracer.stop()
+    >>> sites = tracer.sources[0].sites
+    >>> [(sites[number].kind, sites[number].line) for number in state.columns.parts["site"]]
+    [('entry', 1), ('value', 2), ('value', 3)]
     """
 
     tests = True
