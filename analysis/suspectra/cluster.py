@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 _CONNECT_TIMEOUT_S = 30
+"""For the scheduler to answer: as long as dask itself waits for a connection."""
+
 _RETRIES = 3  # of a task whose worker was lost, besides dask's own retries
 _CHUNK = 4_000_000  # the least number of row indices in one task
 

@@ -20,8 +20,10 @@ from suspectra.processes.runner import Program, run
 CALLS_FILE = "calls"
 """The file's name in a test's scratch folder."""
 
+_ADDR2LINE_TIMEOUT_S = 60.0
+"""For ``addr2line`` to name the lines of a crash: many times what a large program takes."""
+
 _MAX_FILE = 1 << 22
-_SECONDS = 60.0
 _FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 _MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \S+ \d+ +(?P<path>/.*)$")
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
@@ -98,7 +100,7 @@ class CrashCalls:
             return []
         command = (tool, "-f", "-C", "-i", "-a", "-e", module, *map(hex, addresses))
         try:
-            done = run(Program(command, os.sep, os.environ, timeout=_SECONDS))
+            done = run(Program(command, os.sep, os.environ, timeout=_ADDR2LINE_TIMEOUT_S))
         except EvidenceError as error:
             self._tell(error.problem, problems)
             return []

@@ -38,8 +38,8 @@ from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.log.stack import Stack
 
-DEFAULT_TIMEOUT = 300.0
-"""Seconds for a test without a time limit of its own."""
+DEFAULT_TIMEOUT_S = 300.0
+"""For a test without a time limit of its own: a test that hangs must not hold up the others for ever."""
 
 _CURE = "build the tests, and check the command"
 
@@ -160,7 +160,7 @@ def record_c(
         files = _WorkspaceFiles(
             SourcePaths(workspace, pairs, test_patterns), [*suite.build, *(os.fspath(folder) for folder in build)]
         )
-        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop, files)
+        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT_S, stop, files)
         results, problems = session.run(cases, jobs, progress)
         if not stop.cancelled and select is None:
             recorder.end([case.name for case in suite.cases])

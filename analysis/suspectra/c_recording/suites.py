@@ -20,8 +20,8 @@ from suspectra.location import Location
 from suspectra.processes.events import Stopped
 from suspectra.processes.runner import Program, run
 
-LISTING_SECONDS = 60.0
-"""Time limit for a test program to list its tests."""
+LISTING_TIMEOUT_S = 60.0
+"""For a program to list its tests: one that takes longer probably runs them."""
 
 _CTEST_LIST = "CTestTestfile.cmake"
 _CONFIGURE = (
@@ -435,9 +435,9 @@ def _program_suite(
 def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
     """The output of a command that lists tests."""
     environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # listing tests must not write a profile
-    ended = run(Program(tuple(command), folder, environment, timeout=LISTING_SECONDS, cure=cure))
+    ended = run(Program(tuple(command), folder, environment, timeout=LISTING_TIMEOUT_S, cure=cure))
     if ended.stopped is Stopped.TIMEOUT:
-        cause = f"it did not list its tests within {LISTING_SECONDS} s"
+        cause = f"it did not list its tests within {LISTING_TIMEOUT_S} s"
         raise EvidenceError(Problem(command[0], "", cause, cure))
     text = ended.stdout.decode("utf-8", "replace")
     if (ended.status and not any_code) or not text.strip():

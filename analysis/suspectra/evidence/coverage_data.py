@@ -45,7 +45,9 @@ _MAX_NAMES = 2**21
 _MAX_NAME_BYTES = 2**28
 _CHUNK_BYTES = 2**21
 _BESIDE = ("-journal", "-wal", "-shm")  # suffixes of further files that SQLite opens
-_BUSY_SECONDS = 1.0
+_BUSY_TIMEOUT_S = 1.0
+"""For SQLite to wait for the lock of a program that writes to the file: longer than such a program needs it."""
+
 # a row takes about twenty steps of SQLite's virtual machine, and sixteen bytes of the file with its index
 _STEPS_PER_BYTE = 10
 _STEPS_AT_LEAST = 50_000_000
@@ -106,7 +108,7 @@ class CoverageData:
         size = self._check_file()
         with self._errors():
             uri = f"file:{quote(os.path.abspath(self.path))}?mode=ro"
-            self._db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+            self._db = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
             try:
                 self._open(size)
             except BaseException:

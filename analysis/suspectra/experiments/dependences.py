@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 KIND = "dependences"
 """The kind of job; a machine that is made for it can do no other."""
 
-TRACE_S = 60.0
-"""Seconds that a traced test may take."""
+TRACED_S = 60.0
+"""For a traced test: as tracing makes it many times slower, more than an alterable test has."""
 
 _WIDTHS = {"shared": 3, "owners": 3, "bound": 4}
 
@@ -36,7 +36,7 @@ def trace_dependences(
     test: str,
     only: Collection[tuple[str, int]] | None = None,
     suspects: Collection[tuple[str, int]] = (),
-    seconds: float = TRACE_S,
+    seconds: float = TRACED_S,
     most: int = MAX_NODES,
     recorded: Mapping[str, str | None] = MappingProxyType({}),
 ) -> DependenceTrace:

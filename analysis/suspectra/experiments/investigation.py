@@ -31,7 +31,7 @@ MAX_SUSPECTS = 50
 """Statements whose functions are traced if a run is too long for a whole trace."""
 
 MOMENT_S = 0.5
-"""For so long a stream of experiments is continued, before the next one is chosen."""
+"""For so long a stream of experiments is continued, before the next one is chosen, so that each has its turn soon."""
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,18 @@ from suspectra.cancellation import Token, check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
 from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of, request
 from suspectra.processes.events import Ended, Event, Output
-from suspectra.processes.runner import Program, Streams, run
+from suspectra.processes.runner import LOOK_S, Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.watchdog import Watchdog
 from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.order import Order
 
 START_S = 120.0
-"""Seconds that collecting the tests of a module may take."""
+"""For collecting the tests of a module: large projects import for a minute."""
 
-_LOOK_S = 0.1
-_GRACE_S = 5.0
+_ANSWER_S = 5.0
+"""How much longer than its own limits allow a process may take to answer, or to end, on a busy machine."""
+
 _LAST_LINES = 15  # of the output of a process that did not start to wait
 
 
@@ -87,7 +88,7 @@ class Machine(Runs):
         self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
         self._rest = b""
         self._channel, theirs = socket.socketpair()
-        self._channel.settimeout(_LOOK_S)
+        self._channel.settimeout(LOOK_S)
         environment = dict(os.environ)
         order = Order(
             str(workspace),
@@ -142,7 +143,7 @@ class Machine(Runs):
             greeting: Greeting = json.loads(next(self._lines(START_S)))
             return greeting
         except EOFError:
-            self._thread.join(_GRACE_S)
+            self._thread.join(_ANSWER_S)
             if self._error is not None:
                 raise self._error from None
             last = next((line for line in reversed(self._printed) if line.strip()), "it printed nothing")
@@ -190,7 +191,7 @@ class Machine(Runs):
     def _lines(self, seconds: float) -> Iterator[bytes]:
         """What it answers, line by line; it sees to the limits itself, so it is late only where it hangs."""
         while True:
-            limit = time.monotonic() + seconds + _GRACE_S
+            limit = time.monotonic() + seconds + _ANSWER_S
             while b"\n" not in self._rest:
                 check()
                 try:
@@ -211,7 +212,7 @@ class Machine(Runs):
         """End it, and whatever its tests left running."""
         self._channel.close()
         self._watchdog.end()
-        self._thread.join(_GRACE_S)
+        self._thread.join(_ANSWER_S)
         self._token.cancelled = True
         self._watchdog.release()
         self._scratch.remove()

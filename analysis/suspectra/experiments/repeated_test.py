@@ -17,7 +17,7 @@ from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 TRACE_S = 20.0
-"""Seconds that the unaltered test may take."""
+"""For the unaltered test: of one that takes longer, too few altered runs could be made."""
 
 STEPS_FACTOR, LEAST_STEPS = 20, 1_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0

@@ -26,10 +26,10 @@ from suspectra.processes.events import Ended, Event, Output, ProgressFile, Start
 from suspectra.processes.watchdog import Watchdog
 
 GRACE_S = 1.0
-"""Seconds between asking a program, or what it left behind, to end and killing it."""
+"""Between asking a program, or what it left behind, to end and killing it: tests need time to clean up."""
 
 LOOK_S = 0.1
-"""Seconds between two checks of the limits, the token and the progress."""
+"""Between two checks of the limits, the token and the progress: short for people, and costs nothing."""
 
 MAX_OUTPUT = 64 << 20
 """Bytes that a program may write to standard output and error if they are kept."""

@@ -21,8 +21,12 @@ from contextlib import suppress
 
 VARIABLE = "SUSPECTRA_WATCHDOGS"
 """The environment variable with the marks of a process's watchdogs, innermost last."""
-GRACE = 3.0  # seconds from asking a process to end to killing it
-_EVERY = 0.05  # seconds between two checks
+
+END_TIMEOUT_S = 3.0
+"""For the processes of a run to end: after this time they are killed, and if they remain, left alone."""
+
+_CHECK_S = 0.05
+"""Between two looks at which processes are left."""
 
 Process = tuple[int, int, bool]
 """Process id, that of the parent, and whether the process is marked."""
@@ -60,7 +64,7 @@ class Watchdog:
         environ[VARIABLE] = f"{self._before}:{mark}" if self._before else mark
 
     def end(self) -> None:
-        """End the run: ask first, and kill after `GRACE` seconds. Returns at once."""
+        """End the run: ask first, and kill after `END_TIMEOUT_S`. Returns at once."""
         self._say(b"end\n")
 
     def release(self) -> None:
@@ -157,8 +161,8 @@ def end_all(mark: str) -> None:
     mark : str
         The mark in the environment of its processes.
     """
-    for number, patience in ((signal.SIGINT, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), GRACE)):
-        end = time.monotonic() + patience
+    for number in (signal.SIGINT, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        end = time.monotonic() + END_TIMEOUT_S
         asked: set[int] = set()
         while (left := marked(mark)) and time.monotonic() < end:
             for process in left:
@@ -166,7 +170,7 @@ def end_all(mark: str) -> None:
                     with suppress(OSError):
                         os.kill(process, number)
             asked.update(left)
-            time.sleep(_EVERY)
+            time.sleep(_CHECK_S)
         if not left:
             return
 

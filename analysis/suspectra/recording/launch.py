@@ -31,7 +31,8 @@ INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
-_TIMEOUT_S = 60.0  # for an interpreter to answer
+_PYTHON_TIMEOUT_S = 60.0
+"""For an interpreter to say whether it has pytest: from a cold network drive it may take many seconds."""
 
 # -c puts the current folder first, where a project's json.py or pytest.py would be taken for the real one
 _LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
@@ -407,7 +408,7 @@ def _python_in(environment: str) -> str | None:
 
 def _passes(python: str, check: str) -> bool:
     try:
-        return run_program(Program((python, "-c", check), os.getcwd(), os.environ, timeout=_TIMEOUT_S)).code == 0
+        return run_program(Program((python, "-c", check), os.getcwd(), os.environ, timeout=_PYTHON_TIMEOUT_S)).code == 0
     except EvidenceError:
         return False
 
@@ -437,7 +438,7 @@ def _ask_for_reason(
 
     Its output went to the terminal only, so it is started once more, to fail again.
     """
-    ended = _run(Program(tuple(arguments), os.getcwd(), environment, timeout=_TIMEOUT_S))
+    ended = _run(Program(tuple(arguments), os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
     reported = _read_status(settings.status)
     if ended.code != USAGE_ERROR or reported:
         return reported

@@ -34,7 +34,7 @@ LITERAL_TYPES = (
 _MAX_BITS, _MAX_SIZE = 256, 200
 _MAX_ITEMS, _MAX_DEPTH = 8, 2
 _MAX_SHOWN = 40
-_DAY_S = 86_400
+_SECONDS_A_DAY = 86_400
 
 
 def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
@@ -139,10 +139,10 @@ def as_number(value: object) -> float | None:
         if cls is datetime.date:
             return float(value.toordinal())  # type: ignore[attr-defined]
         if cls is datetime.timedelta:
-            return value.days + value.seconds / _DAY_S  # type: ignore[attr-defined,no-any-return]
+            return value.days + value.seconds / _SECONDS_A_DAY  # type: ignore[attr-defined,no-any-return]
         if cls is datetime.datetime:
             seconds = (value.hour * 60 + value.minute) * 60 + value.second  # type: ignore[attr-defined]
-            return float(value.toordinal() + seconds / _DAY_S)  # type: ignore[attr-defined]
+            return float(value.toordinal() + seconds / _SECONDS_A_DAY)  # type: ignore[attr-defined]
     except (OverflowError, ValueError):
         pass
     return None
