@@ -19,7 +19,7 @@ from suspectra_server.session.moved_lines import LineHistory, MovedLines
 from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.next_steps import NextSteps
 from suspectra_server.session.project_tests import test_arguments
-from suspectra_server.session.ranker import Ranked, Ranker, Wanted, with_technique
+from suspectra_server.session.ranker import Ranked, Ranker, RankingInput, with_technique
 from suspectra_server.session.rankings import Rankings
 from suspectra_server.session.reader_marks import ReaderMarks, Reason
 from suspectra_server.session.source_files import SourceFiles
@@ -135,7 +135,7 @@ class Folder:
             self._boundary,
             disk,
             decisions,
-            wanted=self._wanted,
+            ranking_input=self._ranking_input,
             starting=self.navigation.pause,
             working=working,
             show=self._show,
@@ -144,11 +144,11 @@ class Folder:
 
     # what to rank
 
-    def _wanted(self) -> Wanted:
+    def _ranking_input(self) -> RankingInput:
         """What to rank, and how."""
         settings = with_technique(self.settings, self.chosen)
         by_default = self.chosen is None and settings.technique == Settings.technique
-        return Wanted(settings, self._candidates(), self._texts_wanted(), by_default)
+        return RankingInput(settings, self._candidates(), self._texts_wanted(), by_default)
 
     def sources_changed(self) -> None:
         """A source file changed on disk: read the files again, and update the marks."""

@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What a job needs to know.
+class _GroupingInput:
+    """What a job groups and ranks, and how.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ class Grouping:
     def _submit(self) -> None:
         if self._ranked is None:
             return
-        wanted = _Wanted(self._ranked, self.decisions, self._groups, self._current, *self._listed())
-        self._jobs.submit(("groups", self._key), lambda job: _group(wanted, self._disk, job), self._take)
+        given = _GroupingInput(self._ranked, self.decisions, self._groups, self._current, *self._listed())
+        self._jobs.submit(("groups", self._key), lambda job: _group(given, self._disk, job), self._take)
 
     def _take(self, result: _Grouped | Exception) -> None:
         waiting = self._whole.take()
@@ -231,9 +231,9 @@ def _can_be_grouped(ranking: Ranking) -> bool:
     return ranking.state is State.READY and ranking.report is not None and not ranking.preliminary
 
 
-def _group(wanted: _Wanted, disk: Disk, job: Job[_Grouped]) -> _Grouped:
+def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:
     """In the thread for long work."""
-    ranked, previous = wanted.ranked, wanted.previous
+    ranked, previous = given.ranked, given.previous
     ranking = ranked.ranking
     if ranking.evidence is None:
         raise LookupError("a ranking that has a report was made from evidence")
@@ -242,21 +242,21 @@ def _group(wanted: _Wanted, disk: Disk, job: Job[_Grouped]) -> _Grouped:
         ranking.technique,
         ranking.evidence.program,
         exceptions=exception_names(ranking.evidence),
-        decisions=wanted.decisions,
+        decisions=given.decisions,
         previous=previous,
     )
     job.check()
     fixed = tuple(plain(title, MAX_TEXT) for title in groups.fixed)
     if len(groups.groups) < 2:
         return _Grouped(replace(ranked, ranking=replace(ranking, fixed=fixed)) if fixed else ranked, groups)
-    one = _current(groups, wanted.current)
+    one = _current(groups, given.current)
     try:
-        own = replace(_ranking(ranking, one, groups, wanted.top), fixed=fixed)
+        own = replace(_ranking(ranking, one, groups, given.top), fixed=fixed)
     except NothingToRank as error:
         log.warning("a failure group is not ranked: %s", error)
         return _Grouped(ranked, groups)
     job.check()
-    return _Grouped(replace(ranked, ranking=own, reading=disk.read(texts_of(own, wanted.texts), job)), groups)
+    return _Grouped(replace(ranked, ranking=own, reading=disk.read(texts_of(own, given.texts), job)), groups)
 
 
 def _current(groups: GroupedRanking, number: int | None) -> RankedGroup:

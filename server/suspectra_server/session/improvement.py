@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.postponed import Postponed
-from suspectra_server.session.ranker import Ranked, Ranker, Wanted
+from suspectra_server.session.ranker import Ranked, Ranker, RankingInput
 from suspectra_server.timing import FIRST_STAGE_S
 
 
@@ -37,11 +37,11 @@ class Improvement:
         """Whether a better ranking is being made."""
         return self._jobs.busy(self._key)
 
-    def start(self, quick: Ranked, wanted: Wanted) -> None:
+    def start(self, quick: Ranked, given: RankingInput) -> None:
         """Improve this ranking, and show it if that takes a while."""
         self.cancel()
         self._quick.keep(quick)
-        self._jobs.submit(self._key, lambda job: self._ranker.improve(quick, wanted, job), self._take)
+        self._jobs.submit(self._key, lambda job: self._ranker.improve(quick, given, job), self._take)
 
     def cancel(self) -> None:
         """Stop making a better ranking; the one that is shown stays."""

@@ -43,7 +43,7 @@ MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RankingInput:
     """What to rank, and with which technique.
 
     Parameters
@@ -123,16 +123,16 @@ class Ranker:
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
         self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
 
-    def rank(self, wanted: Wanted, token: Token) -> Ranked:
+    def rank(self, given: RankingInput, token: Token) -> Ranked:
         """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
 
         Raises
         ------
         Cancelled
         """
-        settings = wanted.settings
-        states = {path: state_of(path, self._boundary) for path in wanted.candidates}
-        technique = wanted.technique()
+        settings = given.settings
+        states = {path: state_of(path, self._boundary) for path in given.candidates}
+        technique = given.technique()
         files: tuple[str, ...] = ()
         watched: tuple[str, ...] = ()
         reading = None
@@ -147,16 +147,16 @@ class Ranker:
                 token.check()
                 evidence = self._since_branch(evidence, self._branch)
             evidence = self._with_experiments(evidence, technique)
-            technique = wanted.technique(evidence)
+            technique = given.technique(evidence)
             first = technique.stages[0]
             token.check()
             if self._localizer is None:
                 self._localizer = Localizer(first)
             self._localizer.technique = first
             self._localizer.include_tests = settings.include_tests
-            ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, wanted)
+            ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, given)
             token.check()
-            reading = self._disk.read(texts_of(ranking, wanted.texts), token)
+            reading = self._disk.read(texts_of(ranking, given.texts), token)
         except EvidenceError as error:
             there = any(states.get(path) is not None for path in files)
             state = State.ERROR if there else State.NO_EVIDENCE
@@ -165,7 +165,7 @@ class Ranker:
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
         return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
 
-    def improve(self, ranked: Ranked, wanted: Wanted, job: Job[Ranked]) -> Ranked:
+    def improve(self, ranked: Ranked, given: RankingInput, job: Job[Ranked]) -> Ranked:
         """Rank the same evidence by the other stages, in the thread for long work.
 
         It has a localizer of its own, so that each thread can reuse the results of its stages. The rankings of all
@@ -175,7 +175,7 @@ class Ranker:
         ----------
         ranked : Ranked
             The result of `rank`.
-        wanted : Wanted
+        given : RankingInput
             The argument of `rank`.
         job : Job
 
@@ -186,17 +186,17 @@ class Ranker:
         evidence = ranked.ranking.evidence
         if evidence is None:
             raise LookupError("an unfinished ranking was made from evidence")
-        technique = wanted.technique(evidence)
+        technique = given.technique(evidence)
         if self._improver is None:
             self._improver = Localizer(technique)
         self._improver.technique = technique
-        self._improver.include_tests = wanted.settings.include_tests
+        self._improver.include_tests = given.settings.include_tests
         reports = self._improver.improve(evidence)
         next(reports)  # the one that `rank` made
         for stage in technique.stages[1:]:
-            ranking = self._ranking(self._improver, partial(next, reports), stage, evidence, wanted)
+            ranking = self._ranking(self._improver, partial(next, reports), stage, evidence, given)
             job.check()
-            reading = self._disk.read(texts_of(ranking, wanted.texts), job)
+            reading = self._disk.read(texts_of(ranking, given.texts), job)
             ranked = replace(ranked, ranking=ranking, reading=reading, unfinished=False)
             if stage is not technique and ranking.report is not None:
                 job.publish(replace(ranked, ranking=ranking.until(technique), unfinished=True))
@@ -210,7 +210,7 @@ class Ranker:
         localize: Callable[[], RankedReport],
         technique: Technique,
         evidence: Evidence,
-        wanted: Wanted,
+        given: RankingInput,
     ) -> Ranking:
         """The ranking of one stage, or why there is none."""
         inside = self._inside(evidence)
@@ -224,7 +224,7 @@ class Ranker:
             problems = (*own, *evidence.problems)
             cause = error.problem.cause
             return Ranking(state, cause, technique, problems, evidence, collection_errors=errors, inside=inside)
-        return Ranking.from_report(technique, evidence, report, localizer.problems(), wanted.settings.top, inside)
+        return Ranking.from_report(technique, evidence, report, localizer.problems(), given.settings.top, inside)
 
     def edged(self) -> EvidenceSource | None:
         """The recording with its edges. It is read separately, so as not to delay rankings.

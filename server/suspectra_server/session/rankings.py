@@ -12,7 +12,7 @@ from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.grouping import Grouping
 from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.ranker import Ranked, Ranker, Wanted
+from suspectra_server.session.ranker import Ranked, Ranker, RankingInput
 from suspectra_server.session.watching import Watcher
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Disk
@@ -40,7 +40,7 @@ class Rankings:
     disk : Disk
     decisions : DecisionsFile
         Where it is kept what the user decided about failure groups.
-    wanted : callable
+    ranking_input : callable
         Returns what to rank, and how.
     starting : callable
         Called before each ranking.
@@ -71,7 +71,7 @@ class Rankings:
         disk: Disk,
         decisions: DecisionsFile,
         *,
-        wanted: Callable[[], Wanted],
+        ranking_input: Callable[[], RankingInput],
         starting: Callable[[], None],
         working: Callable[[], None],
         show: Callable[[Ranked], None],
@@ -80,7 +80,7 @@ class Rankings:
         self._key = ("rank", key)
         self._ranker = ranker
         self._jobs = jobs
-        self._wanted = wanted
+        self._input = ranking_input
         self._starting = starting
         self._working = working
         self._show = show
@@ -90,7 +90,7 @@ class Rankings:
         self.grouping = Grouping(key, long_jobs, files, decisions, disk, self._show_checked, self._listed)
         self._improvement = Improvement(key, long_jobs, ranker, self.grouping.start)
         self._evidence = EvidenceFiles(key, files, watcher, self.rank, complete, boundary)
-        self._evidence.watch(wanted().candidates)
+        self._evidence.watch(ranking_input().candidates)
 
     def rank(self) -> None:
         """Read the evidence and rank now."""
@@ -98,11 +98,11 @@ class Rankings:
             return
         self._evidence.cancel_waiting()
         self._starting()
-        wanted = self._wanted()
+        given = self._input()
         self._jobs.submit(
             self._key,
-            lambda token: self._ranker.rank(wanted, token),
-            lambda result: self._ranked(result, wanted),
+            lambda token: self._ranker.rank(given, token),
+            lambda result: self._ranked(result, given),
         )
         self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
 
@@ -133,20 +133,20 @@ class Rankings:
         self.cancel()
 
     def _listed(self) -> tuple[int, tuple[str, ...]]:
-        wanted = self._wanted()
-        return wanted.settings.top, wanted.texts
+        given = self._input()
+        return given.settings.top, given.texts
 
-    def _ranked(self, result: Ranked | Exception, wanted: Wanted) -> None:
+    def _ranked(self, result: Ranked | Exception, given: RankingInput) -> None:
         if self._closed:
             return
         self._improvement.cancel()
         ranked = self._checked(result)
         self.recorded_by = ranked.recorded_by
         self._evidence.ranked(ranked)
-        self._evidence.watch({*ranked.watched, *self._wanted().candidates}, ranked.states)
+        self._evidence.watch({*ranked.watched, *self._input().candidates}, ranked.states)
         if ranked.unfinished:
             self.grouping.cancel()
-            self._improvement.start(ranked, wanted)
+            self._improvement.start(ranked, given)
         else:
             self.grouping.start(ranked)
 
@@ -158,4 +158,4 @@ class Rankings:
         if not isinstance(result, Exception):
             return result
         problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
-        return Ranked(Ranking(State.ERROR, str(problem), self._wanted().technique(), (problem,)))
+        return Ranked(Ranking(State.ERROR, str(problem), self._input().technique(), (problem,)))
