@@ -13,12 +13,15 @@ import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
+from suspectra.errors import Problem, UsageError
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.c_paths.inquiry import CPathInquiry
     from suspectra.experiments.path_inquiry import PathInquiry
+    from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.spectrum import Spectrum
 
 
@@ -55,6 +58,9 @@ def register(cli: click.Group) -> None:
         "--exclude-marker", "excluded", multiple=True, metavar="NAME", help="Never run tests with this marker."
     )
     @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
+    @click.option(
+        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
+    )
     @click.argument("test", metavar="")
     @click.pass_context
     def paths(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -62,7 +68,8 @@ def register(cli: click.Group) -> None:
 
         TEST is the name of a recorded test that fails, or a glob that fits one. It and the passing tests nearest to it
         are run again, with nothing altered, and their decisions and calls are compared. The command behind -- takes
-        options of pytest, and no tests.
+        options of pytest, and no tests. For a test of C or C++ the build folder is built a second time, in the cache of
+        the user, with a recorder of paths in its programs.
         """
         return _paths(context.meta[COMMAND], chosen)
 
@@ -76,35 +83,23 @@ class _Options(TypedDict):
     form: str
     excluded: tuple[str, ...]
     copy: bool
+    ctest: Path | None
     test: str
 
 
 def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
-    from suspectra.experiments.path_inquiry import PathInquiry
-    from suspectra.experiments.path_searching import Order, PathOptions
-    from suspectra.experiments.safety import Safety
     from suspectra.localizer import Localizer
     from suspectra.output.paths import write_json, write_text
-    from suspectra.recording.launch import resolve
     from suspectra.techniques import make_technique
 
     evidence = find_source(chosen["workspace"]).read()
-    root = os.path.realpath(chosen["workspace"])
     test = one_failing_test(evidence, chosen["test"])
     spectrum = Localizer(make_technique("ochiai")).update(evidence).spectrum
     require_unchanged(evidence, _executed_files(spectrum, test.name), chosen["workspace"])
-    inquiry = PathInquiry(
-        Path(root),
-        resolve(command, root, python=chosen["python"]).arguments,
-        test,
-        spectrum,
-        chosen["seconds"],
-        chosen["technique"],
-        PathOptions(Order(chosen["order"])),
-        Safety(chosen["excluded"], copy=chosen["copy"]),
-    )
+    make = _of_python if chosen["ctest"] is None else _of_c
+    inquiry = make(command, chosen, test, spectrum)
     interrupted = _search(inquiry)
     if chosen["form"] == "json":
         write_json(inquiry.report, sys.stdout)
@@ -114,7 +109,47 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
 
 
-def _search(inquiry: PathInquiry) -> bool:
+def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum: Spectrum) -> PathInquiry:
+    from suspectra.experiments.path_inquiry import PathInquiry
+    from suspectra.experiments.path_searching import Order, PathOptions
+    from suspectra.experiments.safety import Safety
+    from suspectra.recording.launch import resolve
+
+    root = os.path.realpath(chosen["workspace"])
+    return PathInquiry(
+        Path(root),
+        resolve(command, root, python=chosen["python"]).arguments,
+        test,
+        spectrum,
+        chosen["seconds"],
+        chosen["technique"],
+        PathOptions(Order(chosen["order"])),
+        Safety(chosen["excluded"], copy=chosen["copy"]),
+    )
+
+
+def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum: Spectrum) -> CPathInquiry:
+    from suspectra.c_paths.inquiry import CPathInquiry
+    from suspectra.experiments.path_searching import Order, PathOptions
+
+    given = {
+        "--": command,
+        "--python": chosen["python"],
+        "--copy": chosen["copy"],
+        "--exclude-marker": chosen["excluded"],
+    }
+    if unusable := next((option for option, value in given.items() if value), None):
+        cause = "it is for tests of Python, and --ctest names tests of C"
+        raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
+    assert chosen["ctest"] is not None
+    options = PathOptions(Order(chosen["order"]))
+    build = chosen["ctest"].absolute()
+    return CPathInquiry(
+        chosen["workspace"], build, test.name, spectrum, chosen["seconds"], chosen["technique"], options
+    )
+
+
+def _search(inquiry: PathInquiry | CPathInquiry) -> bool:
     """Search as long as the user lets it go on; whether it was interrupted."""
     try:
         with closing(inquiry.reports()) as reports:

@@ -131,17 +131,17 @@ def test_the_nearest_path_differs_in_the_decision_that_is_wrong(tests):
     found, reports = search(tests, "test_member", "test_a_guest", "test_a_large_price", "test_a_small_cart")
     assert [report.complete for report in reports] == [False, False, False, True]
     assert [report.candidates for report in reports] == [0, 1, 2, 3]
-    assert found.nearest.test == "test_cart.py::test_a_small_cart"
-    assert in_words(found.nearest.report) == [(18, "if", 1, True, False)]
-    assert found.nearest.parts == found.nearest.report[0]
-    assert found.nearest.differing == 1
-    assert found.nearest.shared == 7
+    assert found.near.nearest.test == "test_cart.py::test_a_small_cart"
+    assert in_words(found.near.nearest.report) == [(18, "if", 1, True, False)]
+    assert found.near.nearest.parts == found.near.nearest.report[0]
+    assert found.near.nearest.differing == 1
+    assert found.near.nearest.shared == 7
     last = reports[-1]
     assert (last.other, last.report, last.distance, last.parts) == (
-        found.nearest.test,
-        found.nearest.report,
-        found.nearest.differences,
-        found.nearest.parts,
+        found.near.nearest.test,
+        found.near.nearest.report,
+        found.near.nearest.differences,
+        found.near.nearest.parts,
     )
     assert last.summary == "test_cart.py::test_a_small_cart passes, and goes the same way for 7 decisions and calls."
     assert not last.notes
@@ -149,15 +149,15 @@ def test_the_nearest_path_differs_in_the_decision_that_is_wrong(tests):
 
 def test_the_papers_order_takes_the_latest_decisions(tests):
     late, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price", order=Order.LATEST)
-    assert in_words(late.nearest.report) == [(12, "if", 1, True, False)]
+    assert in_words(late.near.nearest.report) == [(12, "if", 1, True, False)]
     few, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price")
-    assert in_words(few.nearest.report) == [(9, "if", 1, False, True)]
+    assert in_words(few.near.nearest.report) == [(9, "if", 1, False, True)]
 
 
 def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
     found, reports = search(tests, "test_member", "test_the_same_way", "test_a_guest")
-    assert [one.same_path for one in found.compared] == [True, False]
-    assert found.nearest.test == "test_cart.py::test_a_guest"
+    assert [one.same_path for one in found.near.compared] == [True, False]
+    assert found.near.nearest.test == "test_cart.py::test_a_guest"
     assert reports[-1].notes == (
         "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart.",
     )
@@ -179,12 +179,12 @@ def test_it_says_why_no_passing_test_helps(tests):
 
 def test_an_exception_that_ends_the_run(tests):
     found, _ = search(tests, "test_negative", "test_positive")
-    assert in_words(found.nearest.report) == [(28, "if", 1, True, False)]
+    assert in_words(found.near.nearest.report) == [(28, "if", 1, True, False)]
 
 
 def test_tests_that_do_not_pass_are_left_out(tests):
     found, _ = search(tests, "test_member", "test_that_fails_too", "test_skipped", "test_a_guest")
-    assert [one.test for one in found.compared] == ["test_cart.py::test_a_guest"]
+    assert [one.test for one in found.near.compared] == ["test_cart.py::test_a_guest"]
     assert [problem.cause for problem in found.problems] == [
         f"test_cart.py::{name} does not pass when it runs alone, so it was not compared"
         for name in ("test_that_fails_too", "test_skipped")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.path_searching import Order, PathSearcher, PathSearchLimits, PathSetting
-from suspectra.experiments.recorded_paths import Paths, truth
+from suspectra.experiments.recorded_paths import truth
 from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport, ReportedPlace
@@ -32,6 +32,34 @@ FAR = 0.5
 
 MAX_ALIKE = 3
 """Passing tests that execute the same statements, of which more come after all others: they often take one path."""
+
+
+class Places(Protocol):
+    """Knows what the statements of paths are, as :class:`~suspectra.experiments.recorded_paths.Paths` does.
+
+    Examples
+    --------
+    >>> [name for name in vars(Places) if not name.startswith("_")]
+    ['reported']
+    """
+
+    def reported(self, path: Path, position: int, wanted: bool | None) -> ReportedPlace:
+        """Say what an event of a failing run is.
+
+        Parameters
+        ----------
+        path : Path
+            The failing run.
+        position : int
+            Of the event.
+        wanted : bool or None
+            How it comes out in a run that passes.
+
+        Returns
+        -------
+        ReportedPlace
+            With how often it was executed by then.
+        """
 
 
 class NearPath(NamedTuple):
@@ -84,52 +112,56 @@ class NearPath(NamedTuple):
         return self.differences or (() if self.parts is None else (self.parts,))
 
 
-class NearestPath(PathSearcher):
-    """Compares the path of a failing test with those of passing ones.
+class NearPaths:
+    """The passing tests that were compared with a failing one, and what is to be said of them.
 
     Parameters
     ----------
-    setting : PathSetting
-        What the search is about.
+    test : str
+        The failing test.
+    passing : sequence of str
+        The names of passing tests, those first whose coverage is nearest.
+    order : Order
+        What makes a path near.
 
     Attributes
     ----------
     compared : list of NearPath
         The tests that were compared, and pass when they run alone.
+
+    Examples
+    --------
+    >>> near = NearPaths("test_a", ["test_b"], Order.FEWEST)
+    >>> near.compared.append(NearPath("test_b", 1, 12, 11, None, (), (-2,)))
+    >>> near.report(12, pending=0, left=0).summary
+    'test_b passes, and goes the same way for 11 decisions and calls.'
     """
 
-    def __init__(self, setting: PathSetting):
-        super().__init__(setting)
+    def __init__(self, test: str, passing: Sequence[str], order: Order):
         self.compared: list[NearPath] = []
-        self._order, self._passing = setting.options.order, tuple(setting.passing)
+        self._test, self._passing, self._order = test, tuple(passing), order
 
-    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
-        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set."""
-        failing = self.failing_run()
-        chosen = self._passing[: limits.candidates or MAX_PASSING]
-        left = len(self._passing) - len(chosen)
-        for done, name in enumerate(chosen):
-            check()
-            yield self._report(failing, len(chosen) - done, left)
-            if time.monotonic() >= limits.end:
-                return
-            try:
-                found = self.record(name)
-            except EvidenceError as error:
-                self.problems.append(error.problem)
-                continue
-            if found.answer.outcome is Outcome.PASSED:
-                self.compared.append(compare(failing, found.path, self.setting.paths, name))
-            else:
-                cause = f"{name} does not pass when it runs alone, so it was not compared"
-                self.problems.append(Problem("", "", cause, "record the tests again"))
-        yield self._report(failing, 0, left)
+    def report(self, events: int, pending: int, left: int) -> PathReport:
+        """Report the nearest one.
 
-    def _report(self, failing: Path, pending: int, left: int) -> PathReport:
-        nearest, test = self.nearest, self.setting.test.name
+        Parameters
+        ----------
+        events : int
+            The length of the failing test's path.
+        pending : int
+            How many tests are still to be compared.
+        left : int
+            How many are not to be compared.
+
+        Returns
+        -------
+        PathReport
+            Without the time.
+        """
+        nearest = self.nearest
         return PathReport(
             "nearest-path",
-            test,
+            self._test,
             () if nearest is None else nearest.report,
             None if nearest is None else nearest.test,
             () if nearest is None else nearest.differences,
@@ -138,7 +170,7 @@ class NearestPath(PathSearcher):
             0.0,
             "" if nearest is None else nearest.summary,
             None if nearest is None else nearest.parts,
-            tuple(self._notes(len(failing), pending, left)),
+            tuple(self._notes(events, pending, left)),
         )
 
     def _notes(self, events: int, pending: int, left: int) -> Iterator[str]:
@@ -175,6 +207,69 @@ class NearestPath(PathSearcher):
         return one.differing, one.nearness, place
 
 
+class NearestPath(PathSearcher):
+    """Compares the path of a failing test with those of passing ones.
+
+    Parameters
+    ----------
+    setting : PathSetting
+        What the search is about.
+
+    Attributes
+    ----------
+    near : NearPaths
+        The tests that were compared.
+    """
+
+    def __init__(self, setting: PathSetting):
+        super().__init__(setting)
+        self._passing = tuple(setting.passing)
+        self.near = NearPaths(setting.test.name, self._passing, setting.options.order)
+
+    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set."""
+        failing = self.failing_run()
+        chosen = self._passing[: limits.candidates or MAX_PASSING]
+        left = len(self._passing) - len(chosen)
+        for done, name in enumerate(chosen):
+            check()
+            yield self.near.report(len(failing), len(chosen) - done, left)
+            if time.monotonic() >= limits.end:
+                return
+            try:
+                found = self.record(name)
+            except EvidenceError as error:
+                self.problems.append(error.problem)
+                continue
+            if found.answer.outcome is Outcome.PASSED:
+                self.near.compared.append(compare(failing, found.path, self.setting.paths, name))
+            else:
+                self.problems.append(not_passing(name))
+        yield self.near.report(len(failing), 0, left)
+
+
+def not_passing(test: str) -> Problem:
+    """Say that a test was not compared, as it does not pass.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+
+    Returns
+    -------
+    Problem
+        With its cure.
+
+    Examples
+    --------
+    >>> print(not_passing("test_b"))
+    test_b does not pass when it runs alone, so it was not compared. Fix: record the tests again
+    """
+    cause = f"{test} does not pass when it runs alone, so it was not compared"
+    return Problem("", "", cause, "record the tests again")
+
+
 def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
     """Put passing tests in the order in which they are compared with a failing one.
 
@@ -209,14 +304,14 @@ def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
     return first + rest
 
 
-def compare(failing: Path, passing: Path, paths: Paths, test: str) -> NearPath:
+def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
     """Compare the path of a failing run with that of a passing one.
 
     Parameters
     ----------
     failing, passing : Path
-        Both recorded by the same `Paths`.
-    paths : Paths
+        Whose statements have the same numbers.
+    paths : Places
         Knows what their statements are.
     test : str
         The name of the passing test.

@@ -16,7 +16,7 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.runs import Answer, Runs, answer_of
 from suspectra.location import Location
 from suspectra.paths.path import NO_BRANCH, Path
-from suspectra.paths.report import ReportedPlace
+from suspectra.paths.report import CALL, ReportedPlace
 from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
 from suspectra_recorder.experiments.call_marks import Body
@@ -31,9 +31,6 @@ _Bodies = tuple[str, int, Sequence[Body]]
 
 MAX_EVENTS = 10_000_000
 """Decisions that a run may make while its path is recorded."""
-
-CALL = "call"
-"""The kind of an event that is the beginning of a call."""
 
 
 class Place(NamedTuple):
@@ -316,14 +313,14 @@ def truth(outcome: int) -> bool | None:
     Returns
     -------
     bool or None
-        None for a call.
+        None for a call, and for a way that is neither true nor false.
 
     Examples
     --------
-    >>> truth(1), truth(0), truth(-1)
-    (True, False, None)
+    >>> truth(1), truth(0), truth(-1), truth(2)
+    (True, False, None, None)
     """
-    return None if outcome == NO_BRANCH else bool(outcome)
+    return bool(outcome) if outcome in (0, 1) else None
 
 
 def _column(text: str) -> Ints:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
-from suspectra.paths.report import PathReport, ReportedPlace
+from suspectra.paths.report import CALL, PathReport, ReportedPlace
 from suspectra.quantity import many, ordinal
 
 _PLACE_SHARE = 0.5  # of the columns
@@ -132,9 +132,11 @@ def in_words(one: ReportedPlace) -> str:
     >>> from suspectra.location import Location
     >>> in_words(ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True))
     'false the 2nd time, there true'
+    >>> in_words(ReportedPlace(Location("lexer.c", 48, 48), "switch", 1, None, None))
+    'goes another way there'
     """
     time = "" if one.instance == 1 else f" the {ordinal(one.instance)} time"
     if one.outcome is None:
-        return f"called{time}, there not"
+        return f"called{time}, there not" if one.kind == CALL else f"goes another way there{time}"
     there = {None: "not reached", True: "true", False: "false"}[one.wanted]
     return f"{'true' if one.outcome else 'false'}{time}, there {there}"

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from suspectra.location import Location
 
+CALL = "call"
+"""The kind of an event that is the beginning of a call."""
+
 
 class ReportedPlace(NamedTuple):
     """A decision or a call of a failing run that is different in a run that passes.
@@ -20,9 +23,9 @@ class ReportedPlace(NamedTuple):
     instance : int
         Its how many-th time in the failing run, from 1.
     outcome : bool or None
-        How it came out; None for a call.
+        How it came out; None for a call, and for a decision that is neither true nor false, as that of a ``switch``.
     wanted : bool or None
-        How it came out in the run that passes; None where that has no such event.
+        How it came out in the run that passes; None also where that has no such event.
 
     Examples
     --------

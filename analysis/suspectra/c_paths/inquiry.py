@@ -1,0 +1,129 @@
+"""A search for paths about one failing test of a C or C++ program, from its build to its end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+
+from suspectra.c_paths.searching import CPathSearcher, CPathSetting
+from suspectra.c_paths.traced_build import TracedBuild
+from suspectra.c_paths.traced_program import TracedProgram
+from suspectra.c_paths.traced_tests import TracedTests
+from suspectra.c_recording.suites import ctest_suite
+from suspectra.cancellation import Token
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.experiments.nearest_path import nearest_tests
+from suspectra.experiments.path_searching import PathOptions, PathSearchLimits
+from suspectra.paths.report import PathReport
+from suspectra.processes.scratch import ScratchFolder
+from suspectra.spectrum import Spectrum
+from suspectra_recorder.folders import cache_folder
+
+SEARCHERS = {
+    "nearest-path": "suspectra.c_paths.nearest:CNearestPath",
+}
+"""Module and class of each technique that compiled programs have."""
+
+
+@dataclass
+class CPathInquiry:
+    """Asks for a run that passes and goes nearly the way of a failing test of CTest.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder with the sources.
+    build : Path
+        The build folder of CMake with the tests. It is not changed: a second build of it records paths.
+    test : str
+        The test that fails.
+    spectrum : Spectrum
+        Which tests execute what.
+    seconds : float, optional
+        For the search, once the programs are built.
+    technique : str, optional
+        One of `SEARCHERS`.
+    options : PathOptions, optional
+        What else the user has chosen.
+    token : Token, optional
+        Cancel it, from any thread, to stop.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        What could not be done.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
+    >>> inquiry = CPathInquiry(folder, folder / "build", "t1", spectrum)
+    >>> list(inquiry.reports())
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: …: it is not a build folder of CMake, so its programs can't be built … Fix: …
+    >>> inquiry.report.found
+    False
+    """
+
+    workspace: Path
+    build: Path
+    test: str
+    spectrum: Spectrum
+    seconds: float = 30.0
+    technique: str = "nearest-path"
+    options: PathOptions = field(default_factory=PathOptions)
+    token: Token = field(default_factory=Token)
+    problems: list[Problem] = field(default_factory=list, init=False)
+    _report: PathReport | None = field(default=None, init=False)
+    _began: float = field(default=0.0, init=False)
+
+    def reports(self) -> Generator[PathReport]:
+        """Search until nothing is left to be tried, or the time is up.
+
+        Yields
+        ------
+        PathReport
+            All that is known, each time that there is more. Close the generator to stop early: no process is left.
+
+        Raises
+        ------
+        EvidenceError
+            When nothing can be found out about the test.
+        Cancelled
+            When the token was cancelled.
+        """
+        if self.technique not in SEARCHERS:
+            cause = f"{self.technique} works on tests of Python only"
+            cure = f"choose {' or '.join(SEARCHERS)} for tests of C and C++"
+            raise EvidenceError(Problem("", "", cause, cure))
+        workspace, first = Path(os.path.realpath(self.workspace)), Path(os.path.realpath(self.build))
+        with ScratchFolder() as scratch:
+            build = TracedBuild(first, Path(cache_folder(str(workspace)) or scratch) / TracedBuild.name(first))
+            build.make(self.token)
+            cases = ctest_suite(workspace, build.folder).cases
+            program = TracedProgram(workspace, SourcePaths(workspace), self.token)
+            passing = nearest_tests(self.spectrum, self.test)
+            tests = TracedTests(cases, program, self.token)
+            module, _, name = SEARCHERS[self.technique].partition(":")
+            make: type[CPathSearcher] = getattr(import_module(module), name)
+            searcher = make(CPathSetting(self.test, tests, passing, self.spectrum, self.options, self.token))
+            self._began = time.monotonic()
+            try:
+                with closing(searcher.search(PathSearchLimits(self._began + self.seconds))) as reports:
+                    for report in reports:
+                        self._report = report
+                        yield self.report
+            finally:
+                self.problems = list(dict.fromkeys(searcher.problems))
+
+    @property
+    def report(self) -> PathReport:
+        """What is known so far."""
+        seconds = time.monotonic() - self._began if self._began else 0.0
+        known = self._report or PathReport(self.technique, self.test, (), None, (), 0, False, 0.0)
+        return replace(known, seconds=seconds)

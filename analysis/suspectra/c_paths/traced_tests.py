@@ -1,0 +1,164 @@
+"""Running tests of programs that record their paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from suspectra.c_paths.traced_program import TracedProgram
+from suspectra.c_paths.traced_run import MAX_EVENTS, TracedRun
+from suspectra.c_recording.case import CCase, judge
+from suspectra.c_recording.run import modify
+from suspectra.cancellation import Cancelled, Token
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.evidence import Verdict
+from suspectra.processes.events import Stopped
+from suspectra.processes.runner import Program, memory_folder, run
+from suspectra.processes.scratch import ScratchFolder
+
+MAX_SECONDS = 60.0
+"""How long a test may take while its path is recorded."""
+
+
+class TracedTest(NamedTuple):
+    """A run of a test.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        How it ended.
+    run : TracedRun
+        What it executed.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> TracedTest(Verdict.PASSED, TracedRun.read(folder, TracedProgram(folder)), 0.1).verdict.counted
+    True
+    """
+
+    verdict: Verdict
+    run: TracedRun
+    seconds: float
+
+
+class TracedTests:
+    """Runs tests, and reads the paths that they record.
+
+    Parameters
+    ----------
+    cases : sequence of CCase
+        The tests of the build that records.
+    program : TracedProgram
+        Numbers what they execute.
+    token : Token
+        Cancel it to stop.
+
+    Examples
+    --------
+    >>> tests = TracedTests([CCase("t1", ("true",), ".")], TracedProgram(folder), Token())
+    >>> tests.names, tests.case("t1").timeout, tests.run("t1").verdict.name
+    (('t1',), 60.0, 'PASSED')
+    """
+
+    def __init__(self, cases: Sequence[CCase], program: TracedProgram, token: Token):
+        self._cases = {case.name: case for case in cases}
+        self.program, self._token = program, token
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tests."""
+        return tuple(self._cases)
+
+    def case(self, name: str) -> CCase:
+        """Find a test.
+
+        Parameters
+        ----------
+        name : str
+            Of a recorded test.
+
+        Returns
+        -------
+        CCase
+            With a time limit.
+
+        Raises
+        ------
+        EvidenceError
+            When there is no such test, or it needs others to run before.
+        """
+        case = self._cases.get(name)
+        if case is None:
+            raise EvidenceError(Problem(name, "", "the build has no such test", "record the tests of this build again"))
+        if case.problem or case.disabled:
+            raise EvidenceError(Problem(name, "", case.problem or "it is disabled", "enable the test, and build it"))
+        if case.required or case.depends:
+            cause = "it needs other tests to run before it, so it can't be run alone"
+            raise EvidenceError(Problem(name, "", cause, "choose a test without fixtures and dependencies"))
+        return replace(case, timeout=min(case.timeout or MAX_SECONDS, MAX_SECONDS))
+
+    def run(self, name: str) -> TracedTest:
+        """Run a test, and read its path.
+
+        Parameters
+        ----------
+        name : str
+            Of the test.
+
+        Returns
+        -------
+        TracedTest
+            However it ends.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be run alone, or executes too much.
+        Cancelled
+            When the token was cancelled.
+        """
+        case = self.case(name)
+        with ScratchFolder(memory_folder()) as scratch:
+            notes = scratch / "paths"
+            notes.mkdir()
+            recording = {"SUSPECTRA_PATH": f"{notes}{os.sep}", "SUSPECTRA_PATH_EVENTS": str(MAX_EVENTS)}
+            environment = environment_of(case, recording)
+            argv = tuple(word.replace("{scratch}", str(scratch)) for word in case.argv)
+            ended = run(Program(argv, case.folder, environment, timeout=case.timeout), self._token)
+            if ended.stopped is Stopped.CANCELLED:
+                raise Cancelled
+            found = TracedRun.read(notes, self.program)
+        if not found.complete:
+            cause = f"{name} executes more than {MAX_EVENTS:,} basic blocks"
+            raise EvidenceError(Problem("", "", cause, "let the test do less, or choose another one"))
+        return TracedTest(judge(case, ended)[0], found, ended.seconds)
+
+
+def environment_of(case: CCase, more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a test.
+
+    Parameters
+    ----------
+    case : CCase
+        The test.
+    more : mapping of str to str
+        What is added.
+
+    Returns
+    -------
+    dict of str to str
+        The whole environment.
+
+    Examples
+    --------
+    >>> environment_of(CCase("t", ("true",), "."), {"A": "1"})["A"]
+    '1'
+    """
+    environment = {**os.environ, **case.environment}
+    for modification in case.modifications:
+        modify(environment, modification)
+    return {**environment, **more}

@@ -1,0 +1,339 @@
+"""Paths of C programs: what a real gcc compiled, run for real, and the reading of machine code and of sources."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suspectra.c_paths.conditions import Conditions
+from suspectra.c_paths.disassembly import Disassembly
+from suspectra.c_paths.flow import Flow, unsteady
+from suspectra.c_paths.traced_build import FLAGS, RECORDER, TracedBuild
+from suspectra.c_paths.traced_program import TracedProgram
+from suspectra.c_paths.traced_run import TracedRun
+from suspectra.cancellation import Cancelled, Token
+from suspectra.errors import EvidenceError
+from suspectra.paths.distance import distance, parting
+from suspectra.paths.path import NO_BRANCH
+
+PROGRAM = r"""
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static jmp_buf back;
+
+static int depth(int n) {
+    if (n == 0)
+        return 0;
+    return 1 + depth(n - 1);
+}
+
+static void jump(int n) {
+    if (n > 0)
+        jump(n - 1);
+    longjmp(back, 1);
+}
+
+static int sum(int n) {
+    int total = 0;
+    for (int i = 0; i < n; i++)
+        if (i % 2 == 0)
+            total += i;
+    return total;
+}
+
+static int least(int a, int b) {
+    return a < b ? a + 1 : b;
+}
+
+static void *work(void *nothing) {
+    sum(3);
+    return nothing;
+}
+
+static double half(double of) {
+    if (of == 3.0)
+        abort();
+    return of / 2;
+}
+
+int main(int count, char **given) {
+    int n = count > 2 ? atoi(given[2]) : 0;
+    if (strcmp(given[1], "sum") == 0)
+        printf("%d\n", sum(n) + sum(2));
+    else if (strcmp(given[1], "depth") == 0)
+        printf("%d\n", depth(n) + least(n, 2));
+    else if (strcmp(given[1], "jump") == 0) {
+        if (setjmp(back) == 0)
+            jump(n);
+        sum(2);
+    } else if (strcmp(given[1], "half") == 0)
+        printf("%f\n", half(n));
+    else if (strcmp(given[1], "chance") == 0) {
+        if (getpid() % 2)
+            n++;
+        sum(2);
+    } else if (strcmp(given[1], "fork") == 0) {
+        if (fork() == 0)
+            sum(9);
+        sum(2);
+    } else {
+        pthread_t other;
+        pthread_create(&other, NULL, work, NULL);
+        pthread_join(other, NULL);
+    }
+    return 0;
+}
+"""
+LINES = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(), 1)}
+FOR = LINES["for (int i = 0; i < n; i++)"]
+
+
+class Runs:
+    """Runs the program above, and knows what its events are."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.program = TracedProgram(folder)
+
+    def run(self, *arguments):
+        notes = self.folder / f"run-{len(list(self.folder.iterdir()))}"
+        notes.mkdir()
+        environment = {**os.environ, "SUSPECTRA_PATH": f"{notes}/"}
+        subprocess.run([self.folder / "program", *arguments], env=environment, capture_output=True, check=False)
+        return TracedRun.read(notes, self.program)
+
+    def events(self, path, positions=None):
+        """Line and outcome of events, calls with the name of their function."""
+        chosen = range(len(path)) if positions is None else positions
+        return [self.event(int(path.statement[at]), int(path.outcome[at])) for at in chosen]
+
+    def event(self, statement, outcome):
+        kind, location = self.program.place(statement)
+        if kind == "call":
+            node = self.program.nodes[statement]
+            return self.program.module(node.module).functions[node.address]
+        return (location.line, {0: False, 1: True, NO_BRANCH: "never"}.get(outcome))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, tool):
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "program.c").write_text(PROGRAM)
+    gcc = tool("gcc", "gcc")
+    subprocess.run([gcc, *FLAGS, "-c", "program.c"], cwd=folder, check=True)
+    recorder = [gcc, "-Wall", "-Wextra", "-Werror", "-O2", "-fno-omit-frame-pointer", "-c", RECORDER]
+    subprocess.run(recorder, cwd=folder, check=True)
+    subprocess.run([gcc, "program.o", "recorder.o", "-o", "program", "-pthread"], cwd=folder, check=True)
+    return Runs(folder)
+
+
+def test_decisions_are_in_the_order_in_which_they_were_made_and_calls_begin_with_their_function(runs):
+    run = runs.run("sum", "1")
+    path = Flow(runs.program, [run]).path(run)
+    even = FOR + 1
+    first = LINES["int n = count > 2 ? atoi(given[2]) : 0;"]
+    once = [(FOR, True), (even, True), (FOR, False)]
+    assert runs.events(path) == [
+        *["main", (first, None), (first + 1, True), "sum", *once],
+        *["sum", (FOR, True), (even, True), (FOR, True), (even, False), (FOR, False)],
+    ]
+    calls = [at for at, event in enumerate(runs.events(path)) if event == "sum"]
+    assert path.depends_on[calls].tolist() == [0, 0], "in this run nothing of main could have gone another way"
+    assert (
+        runs.event(*(int(column[path.depends_on[calls[0] + 1]]) for column in (path.statement, path.outcome))) == "sum"
+    )
+
+
+def test_rounds_and_calls_correspond_to_those_of_the_other_run(runs):
+    longer, shorter = runs.run("sum", "5"), runs.run("sum", "3")
+    flow = Flow(runs.program, [longer, shorter])
+    path, other = flow.path(longer), flow.path(shorter)
+    assert runs.events(path, distance(path, other).branches) == [(FOR, True)]
+    parts = parting(path, other)
+    assert int((path.statement[: parts.position] == path.statement[parts.position]).sum()) == 3  # its fourth time
+    assert runs.events(other, [parts.other]) == [(FOR, False)]
+
+
+def test_recursion_and_conditions_that_are_no_statement(runs):
+    deep, flat = runs.run("depth", "3"), runs.run("depth", "1")
+    flow = Flow(runs.program, [deep, flat])
+    path, other = flow.path(deep), flow.path(flat)
+    assert runs.events(path).count("depth") == 4
+    compared = runs.events(path, distance(path, other).branches)
+    assert compared == [(LINES["if (n == 0)"], False), (LINES["return a < b ? a + 1 : b;"], None)]
+
+
+def test_longjmp_ends_the_calls_that_it_leaves(runs):
+    run = runs.run("jump", "2")
+    path = Flow(runs.program, [run]).path(run)
+    events = runs.events(path)
+    after = len(events) - events[::-1].index("sum") - 1
+    caller = run.call[run.caller[run.call[run.is_entry][-1]]]
+    assert caller == run.call[0], "sum is called by main, and not by a call of jump"
+    assert path.depends_on[after] < events.index("jump")
+
+
+def test_a_crash_is_where_the_other_run_goes_on(runs):
+    crashed, passed = runs.run("half", "3"), runs.run("half", "4")
+    flow = Flow(runs.program, [crashed, passed])
+    path, other = flow.path(crashed), flow.path(passed)
+    assert runs.events(path, distance(path, other).branches) == [(LINES["if (of == 3.0)"], True)]
+    assert len(path) == len(other)
+
+
+def test_each_thread_has_a_path_of_its_own_and_a_fork_has_none(runs):
+    threads, forked = runs.run("threads"), runs.run("fork")
+    path = Flow(runs.program, [threads]).path(threads)
+    work = runs.events(path).index("work")
+    assert path.depends_on[work] == -1
+    assert runs.events(path)[work + 1] == "sum"
+    alone = Flow(runs.program, [forked]).path(forked)
+    assert runs.events(alone).count("sum") == 1
+
+
+def test_what_differs_between_two_runs_of_a_test_is_found(runs):
+    first = runs.run("chance")
+    again = next(run for run in iter(lambda: runs.run("chance"), None) if unsteady(runs.program, first, run))
+    found = unsteady(runs.program, first, again)
+    assert {runs.program.place(node)[1].line for node in found} == {LINES["if (getpid() % 2)"]}
+    flow = Flow(runs.program, [first, again])
+    assert parting(flow.path(first), flow.path(again)) is not None
+    assert parting(flow.path(first, found), flow.path(again, found)) is None
+
+
+def test_a_limit_ends_a_path(runs):
+    notes = runs.folder / "short"
+    notes.mkdir()
+    environment = {**os.environ, "SUSPECTRA_PATH": f"{notes}/", "SUSPECTRA_PATH_EVENTS": "100000"}
+    subprocess.run([runs.folder / "program", "sum", "1000000"], env=environment, capture_output=True, check=True)
+    (file,) = notes.glob("*.path")
+    assert file.stat().st_size == 1 << 20, "no window after the one in which the limit is met"
+    assert len(TracedRun.read(notes, runs.program)) == 1 << 17
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "expected"),
+    [
+        ("if (a) {\n b();\n} else\n c();", (2, 4), ("if", True)),
+        ("if (a) {\n b();\n} else\n c();", (4, 2), ("if", False)),
+        ("if (a &&\n  b)\n c();\nd();", (2, 4), ("if", True)),  # on to the other operand
+        ("if (a ||\n  b)\n c();\nd();", (2, 3), ("if", False)),
+        ("if (a) b();\nc();", (2, 1), ("if", False)),
+        ("while (a)\n b();\nc();", (2, 3), ("while", True)),
+        ("do {\n b();\n} while (a);\nc();", (2, 4), ("while", True)),
+        ("for (;a;)\n for (;b;)\n  c();\nd();", (2, 4), ("for", True)),
+        ("switch (a) {\ncase 1:\n b();\n}", (3, 4), ("switch", None)),
+        ("if (a) b(); else c();", (1, 1), ("if", None)),  # one line for both
+        ("if (a) if (b) c();", (1, 2), None),  # two on one line
+        ('x = "if (a)"; // if (b)\n/* if (c) */', (1, 2), None),
+        ("#define f(a) if (a)\n", (1, 2), None),
+        ("if (a", (1, 2), None),
+        ("x = a ? b : c;", (1, 1), None),
+    ],
+)
+def test_conditions_say_which_way_was_true_as_far_as_lines_tell(source, line, expected):
+    at = 3 if source.startswith("do") else 1
+    found = Conditions(source).at(at)
+    assert (found and (found.kind, found.truth(*line))) == expected
+
+
+X86 = """\
+a:     file format elf64-x86-64
+
+0000000000001000 <f>:
+f():
+/src/a.c:3
+    1000:	call   2000 <__sanitizer_cov_trace_pc>
+    1005:	ucomisd -0x8(%rbp),%xmm0
+/src/a.c:4 (discriminator 1)
+    100a:	jp     1020 <f+0x20>
+    100c:	jne    1020 <f+0x20>
+/src/a.c:5
+    100e:	call   2000 <__sanitizer_cov_trace_pc@plt>
+    1013:	notrack jmp *%rax
+    1020:	nop
+/src/a.c:6
+    1021:	call   2000 <__sanitizer_cov_trace_pc>
+    1026:	call   3000 <abort@plt>
+
+0000000000001030 <g>:
+    1030:	call   2000 <__sanitizer_cov_trace_pc>
+    1035:	ret
+"""
+ARM = """\
+a:     file format elf64-littleaarch64
+
+0000000000001000 <f>:
+    1000:	bl	2000 <__sanitizer_cov_trace_pc>
+    1004:	cmp	w0, #0x0
+    1008:	b.le	1014 <f+0x14>
+    100c:	bl	2000 <__sanitizer_cov_trace_pc>
+    1010:	b	1018 <f+0x18>
+    1014:	bl	2000 <__sanitizer_cov_trace_pc>
+    1018:	bl	2000 <__sanitizer_cov_trace_pc>
+    101c:	ret
+"""
+
+
+def test_decisions_are_found_in_machine_code():
+    found = Disassembly.parse(X86.splitlines())
+    first = found.blocks[0x1005]
+    assert (first.place.line, first.jump, first.decides) == (3, 0x100A, ("/src/a.c", 4))
+    assert first.arms == {0x1013: 0x100E, 0x1026: 0x1020}
+    assert [found.blocks[at].jump for at in (0x1013, 0x1026, 0x1035)] == [0, 0, 0], "none goes on into g"
+    block = Disassembly.parse(ARM.splitlines()).blocks[0x1004]
+    assert (block.jump, block.arms) == (0x1008, {0x1010: 0x100C, 0x1018: 0x1014})
+    with pytest.raises(EvidenceError, match="x86-64 and aarch64 only"):
+        Disassembly.parse(["a: file format elf64-s390", "", "0000000000001000 <f>:", "    1000:\tbr\t%r14"])
+
+
+@pytest.fixture(scope="module")
+def reckoner(build_reckoner, tmp_path_factory):
+    """The example, recorded, with a command line whose cache is its own."""
+    folder = build_reckoner(tmp_path_factory.mktemp("example") / "reckoner")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+
+    def suspectra(*arguments):
+        command = [sys.executable, "-m", "suspectra", *arguments]
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    assert suspectra("record-c", "--ctest", "build").returncode == 1
+    return suspectra
+
+
+def test_the_command_compares_tests_of_ctest(reckoner):
+    done = reckoner("paths", "largest_below_zero", "--ctest", "build", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["technique"], found["with"], found["candidates"]) == ("nearest-path", "mean_below_zero", 20)
+    place = {"file": "src/evaluate.c", "line": 50, "end_line": 50, "outcome": True, "wanted": False}
+    assert place in found["report"]
+    assert {"file": "src/evaluate.c", "line": 50, "instance": 1} in found["distance"]
+
+
+def test_options_for_python_are_refused_with_tests_of_c(reckoner):
+    done = reckoner("paths", "largest_below_zero", "--ctest", "build", "--copy")
+    assert done.returncode == 2
+    assert "it is for tests of Python, and --ctest names tests of C" in done.stderr
+
+
+def test_a_build_can_be_stopped_and_says_what_is_wrong_with_it(tmp_path, tool):
+    (tmp_path / "CMakeLists.txt").write_text("project(a C)\nadd_executable(a a.c)\n")
+    (tmp_path / "a.c").write_text("int main(void) { return nothing; }\n")
+    subprocess.run([tool("cmake", "cmake"), "-S", ".", "-B", "build"], cwd=tmp_path, check=True, capture_output=True)
+    with pytest.raises(EvidenceError, match="nothing"):
+        TracedBuild(tmp_path / "build", tmp_path / "traced").make(Token())
+    stopped = Token()
+    stopped.cancelled = True
+    with pytest.raises(Cancelled):
+        TracedBuild(Path(tmp_path / "build"), tmp_path / "traced").make(stopped)
