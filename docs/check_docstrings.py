@@ -26,10 +26,7 @@ from public_names import EXPORTED, ROOT, Definition, PublicName, inherited, publ
 # only pytest has what they take.
 WITHOUT_EXAMPLES = (
     "suspectra.causes",
-    "suspectra.dependences",
     "suspectra.experiments",
-    "suspectra.paths",
-    "suspectra.processes",
 )
 """Modules and packages in which names still lack examples. Nothing is added."""
 

@@ -81,6 +81,14 @@ class KnownValues:
         -------
         mapping of tuple of str to value
             As `suspectra.experiments.replacing.parts_of` gives it; empty if nothing is known.
+
+        Examples
+        --------
+        >>> from suspectra.experiments.replacing import ValuePlace
+        >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
+        >>> known = KnownValues(NotedValues({place: ["i3", "i5"]}, {}, ()))
+        >>> known.at(Point("cart.py", 0, 2)), known.at(Point("cart.py", 0, 3))
+        ({(): 5}, {})
         """
         texts = self._texts(self.noted).get((point.file, point.number), ())
         return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}
@@ -97,6 +105,14 @@ class KnownValues:
         -------
         list of mapping
             Each once.
+
+        Examples
+        --------
+        >>> from suspectra.experiments.replacing import ValuePlace
+        >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
+        >>> failing, passing = (NotedValues({place: texts}, {}, ()) for texts in (["i3"], ["i3", "i7"]))
+        >>> KnownValues(failing, [passing]).seen(Point("cart.py", 0, 1))
+        [{(): 3}, {(): 7}]
         """
         place = point.file, point.number
         texts = dict.fromkeys(text for one in (self.noted, *self.others) for text in self._texts(one).get(place, ()))
@@ -136,6 +152,23 @@ class StateAlterations:
     ----------
     count : int
         How many altered runs there were.
+
+    Examples
+    --------
+    A program that passes if its first decision comes out the other way:
+
+    >>> from suspectra.experiment import Outcome
+    >>> def run(job):
+    ...     switched = Point("cart.py", 0, 1) in job["switched"]
+    ...     return Answer(Outcome.PASSED if switched else Outcome.FAILED, 0.1, "" if switched else "AssertionError")
+    >>> points = {4: Point("cart.py", 0, 1), 6: Point("cart.py", 1, 1)}
+    >>> alterations = StateAlterations(run, points, frozenset(points), KnownValues(NotedValues({}, {}, ())))
+    >>> alterations.polluted((4,), PASSES), alterations.polluted((6,), PASSES)
+    (True, False)
+    >>> alterations.count, alterations.unaltered.answer.outcome.value
+    (2, 'failed')
+    >>> alterations.place_of_failure(alterations.altered(States((points[6],))))
+    ('AssertionError', None)
     """
 
     run: Run

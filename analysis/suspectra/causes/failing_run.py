@@ -36,6 +36,15 @@ def points_of(trace: DependenceTrace) -> dict[int, Point]:
     -------
     dict of int to Point
         Nodes of the program alone, of sites that have a number.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.trace import Site
+    >>> graph = DependenceGraph.from_edges(2, [(0, 1, 0)])
+    >>> sites = (Site("cart.py", 8, 8, 4, "value", 3), Site("test_cart.py", 3, 3, 4, "assert", -1))
+    >>> call, no = np.zeros(2, np.int32), np.full(2, -1, np.int8)
+    >>> points_of(DependenceTrace("test_cart", sites, graph, call, no, ["7", ""], 1, np.array([False, True]), ()))
+    {0: Point(file='cart.py', number=3, instance=1)}
     """
     known = np.array([site.kind in ALTERABLE and site.number >= 0 for site in trace.sites], bool)
     nodes = np.flatnonzero(known[trace.graph.site] & ~trace.is_test) if len(known) else np.zeros(0, np.int64)
@@ -63,6 +72,19 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     -------
     FailingRun
         Test code is right where it depends on nothing of the program; elsewhere it is passed through.
+
+    Examples
+    --------
+    A test passes 7 to the program, which computes 8 of it, and that is compared:
+
+    >>> from suspectra.dependences.trace import Site
+    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
+    >>> test = [Site("test_cart.py", line, line, 4, kind, -1) for line, kind in ((3, "value"), (4, "assert"))]
+    >>> sites = (test[0], Site("cart.py", 8, 8, 4, "value", 3), test[1])
+    >>> call, no, is_test = np.zeros(3, np.int32), np.full(3, -1, np.int8), np.array([True, False, True])
+    >>> run = failing_run(DependenceTrace("test", sites, graph, call, no, ["7", "8", ""], 2, is_test, ()), {}.get)
+    >>> run.is_right.tolist(), run.is_fixed.tolist()
+    ([True, False, False], [False, False, True])
     """
     graph = _without_calls_by_tests(trace)
     trace = replace(trace, graph=graph)
@@ -143,6 +165,16 @@ def capacities(trace: DependenceTrace, at: At) -> Ints:
     -------
     ndarray of int64, shape (nodes,)
         From 1 to `MAX_CAPACITY`.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.trace import Site
+    >>> sites = tuple(Site("cart.py", line, line, 4, "value", line) for line in (1, 2, 3))
+    >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
+    >>> graph = DependenceGraph.from_edges(3, [])
+    >>> trace = DependenceTrace("test", sites, graph, call, no, ["1", "2", "3"], 2, call > 0, ())
+    >>> capacities(trace, lambda file, line: {1: 1.0, 2: 0.5}.get(line, 0.0)).tolist()
+    [1, 5, 9]
     """
     suspicion = np.array([at(site.file, site.line) for site in trace.sites], np.float64)
     most = float(suspicion[np.unique(trace.graph.site)].max(initial=0.0))
@@ -164,6 +196,16 @@ def constants(trace: DependenceTrace, passes: Callable[[str, int], bool]) -> Boo
     -------
     ndarray of bool, shape (nodes,)
         Decisions are none.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.trace import Site
+    >>> sites = tuple(Site("cart.py", line, line, 4, "value", line) for line in (1, 2, 3))
+    >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
+    >>> graph = DependenceGraph.from_edges(3, [(0, 2, 0)])
+    >>> trace = DependenceTrace("test", sites, graph, call, no, ["1", "2", "3"], 2, call > 0, ())
+    >>> constants(trace, passes=lambda file, line: line == 1).tolist()
+    [True, False, False]
     """
     graph = trace.graph
     flow = graph.kind == DependenceKind.FLOW

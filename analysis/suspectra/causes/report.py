@@ -92,8 +92,11 @@ class Narrowing(NamedTuple):
     Examples
     --------
     >>> line = State("cart.py", 40, 40, 1, "3")
-    >>> print(Narrowing((), (), (line,), 100, 40))
+    >>> step = Narrowing((), (), (line,), 100, 40)
+    >>> print(step)
     the fault lies before cart.py:40
+    >>> step.share
+    0.6
     """
 
     cut: tuple[Member, ...]
@@ -145,8 +148,10 @@ class CauseReport:
 
     Examples
     --------
-    >>> CauseReport("test_a", (), (), (), (), (), 0, True, 0.1).roots
-    ()
+    >>> root = State("cart.py", 8, 8, 1, "false")
+    >>> report = CauseReport("test_a", (root,), (), (), (), (), 5, True, 0.1)
+    >>> report.roots[0].line, report.to_json()["roots"]
+    (8, [{'file': 'cart.py', 'line': 8, 'end_line': 8, 'instance': 1, 'value': 'false'}])
     """
 
     test: str
@@ -204,6 +209,26 @@ class States:
     ----------
     trace : DependenceTrace
         Of the failing test.
+
+    Examples
+    --------
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.trace import Site
+    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
+    >>> sites = tuple(Site("cart.py", line, line, 4, "value", line) for line in (1, 5, 9))
+    >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
+    >>> trace = DependenceTrace("test_cart", sites, graph, call, no, ["7", "8", "9"], 2, call > 0, ())
+    >>> states = States(trace)
+    >>> print(states.of(1))
+    cart.py:5: 8
+    >>> [state.line for state in states.all([0, 0, 2])]
+    [1, 9]
+    >>> [(member.line, member.polluted) for member in states.members([0, 1], polluted=[1])]
+    [(1, False), (5, True)]
+    >>> [state.line for state in states.around([1])]
+    [1, 9]
+    >>> [state.value for state in states.chain(Causes(roots=(0,), transitive=(), steps=()))]
+    ['7', '8', '9']
     """
 
     def __init__(self, trace: DependenceTrace):

@@ -42,6 +42,37 @@ class CauseSearch:
     ------
     EvidenceError
         When there is nothing that could be altered.
+
+    Examples
+    --------
+    The test passes with another value of line 5:
+
+    >>> from suspectra.causes.alterations import KnownValues
+    >>> from suspectra.causes.states import Point
+    >>> from suspectra.dependences.graph import DependenceGraph
+    >>> from suspectra.dependences.trace import Site
+    >>> from suspectra.experiment import Outcome
+    >>> from suspectra.experiments.replacing import NotedValues, ValuePlace
+    >>> from suspectra.experiments.runs import Answer
+    >>> def run(job):
+    ...     repaired = any(value["number"] == 1 and value["text"] == "i4" for value in job["replaced"])
+    ...     return Answer(Outcome.PASSED if repaired else Outcome.FAILED, 0.1, "" if repaired else "AssertionError")
+    >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
+    >>> sites = tuple(Site("cart.py", line, line, 4, "value", n) for n, line in enumerate((2, 5, 9)))
+    >>> sites += (Site("test_cart.py", 3, 3, 4, "assert", -1),)
+    >>> call, no = np.zeros(4, np.int32), np.full(4, -1, np.int8)
+    >>> trace = DependenceTrace("test_cart", sites, graph, call, no, ["7", "8", "9", ""], 3, np.arange(4) == 3, ())
+    >>> places = [ValuePlace("cart.py", n, "assignment", "x", line, 4, line) for n, line in enumerate((2, 5, 9))]
+    >>> noted = NotedValues({place: [f"i{7 + n}"] for n, place in enumerate(places)}, {}, ("i9", "i4"))
+    >>> points = {n: Point("cart.py", n, 1) for n in range(3)}
+    >>> search = CauseSearch(trace, StateAlterations(run, points, frozenset(), KnownValues(noted)), "single-step")
+    >>> for step in search.steps():
+    ...     print(step)
+    the fault lies before cart.py:9
+    the fault lies before cart.py:5
+    the fault lies between cart.py:2 and cart.py:5
+    >>> [str(state) for state in search.report.roots], search.report.complete
+    (['cart.py:5: 8'], True)
     """
 
     def __init__(

@@ -167,6 +167,14 @@ class StatesRun(NamedTuple):
         File and line of the calls that led to the failure, the outermost first.
     distances : dict of str to float
         How far apart the sides of comparisons were, if that was asked for.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import Outcome
+    >>> noted = {"outcomes": [1], "marks": [-1], "decided": 12}
+    >>> run = StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "KeyError", "", noted))
+    >>> run.answer.exception, run.outcomes, run.decisions
+    ('KeyError', (1,), 12)
     """
 
     answer: Answer

@@ -56,9 +56,14 @@ class Calls:
 
     Examples
     --------
-    >>> none = np.full(1, -1, np.int32)
-    >>> len(Calls(np.array([2, 3]), np.zeros(2, np.int32), none, none, none))
-    2
+    A call of a function, of which node 0 is the beginning, is made at point 5:
+
+    >>> point, call = np.array([2, 2, 3]), np.array([1, 1, 1])
+    >>> calls = Calls(point, call, np.array([-1, 0]), np.array([-1, 0]), np.array([-1, 5]))
+    >>> len(calls), calls.is_entry.tolist()
+    (3, [True, False, False])
+    >>> calls.asking_call.tolist(), calls.asking_point.tolist()
+    ([0, 1, 1], [5, 2, 3])
     """
 
     point: Ints
@@ -137,12 +142,21 @@ class ControlDependences:
         return Edges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
 
     def inside(self) -> Edges:
-        """Find the decisions within the expressions of each node, which say what its value is.
+        r"""Find the decisions within the expressions of each node, which say what its value is.
 
         Returns
         -------
         Edges
             To the decisions that were made since the same place had a node before.
+
+        Examples
+        --------
+        >>> table = PointDependences.of_source(b"def f(a):\n    b = 1 if a else 2\n")
+        >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(2, 4)])
+        >>> none = np.full(1, -1)
+        >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
+        >>> [edges.tolist() for edges in found.inside()]
+        [[0], [1]]
         """
         return _all([self._inside(nodes) for nodes in self._parts])
 
@@ -206,7 +220,16 @@ class ControlDependences:
 
     @cached_property
     def parent(self) -> Ints:
-        """The most recent of the decisions that a node is control dependent on, -1 for none; int32, shape (nodes,)."""
+        r"""The most recent of the decisions that a node is control dependent on, -1 for none; int32, shape (nodes,).
+
+        Examples
+        --------
+        >>> table = PointDependences.of_source(b"def f(a, m):\n    if a:\n        m = 1\n    return m\n")
+        >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
+        >>> none = np.full(1, -1)
+        >>> ControlDependences(table, Calls(points, points * 0, none, none, none)).parent.tolist()
+        [-1, 0, -1]
+        """
         target, source = self._above
         found = np.full(len(self._calls), -1, np.int32)
         np.maximum.at(found, target, source)

@@ -61,7 +61,22 @@ class ExploredPath(NamedTuple):
 
 
 class SymbolicRuns(Protocol):
-    """Runs the program with symbols in the place of some values."""
+    """Runs the program with symbols in the place of some values.
+
+    Examples
+    --------
+    A program that fails unless ``a`` is 7:
+
+    >>> class Seven:
+    ...     def along(self, values):
+    ...         a = values["a"] if values else 1
+    ...         return ExploredPath([(("==", ("symbol", "a", "int"), 7), a == 7)], a == 7, True, [[0]])
+    ...     def repairs(self, values):
+    ...         return values["a"] == 7
+    >>> runs: SymbolicRuns = Seven()
+    >>> runs.along({"a": 3}).constraints, runs.repairs({"a": 7})
+    ([(('==', ('symbol', 'a', 'int'), 7), False)], True)
+    """
 
     def along(self, values: Values | None) -> ExploredPath:
         """Run it.
@@ -93,7 +108,17 @@ class SymbolicRuns(Protocol):
 
 
 class Solver(Protocol):
-    """Solves constraints."""
+    """Solves constraints.
+
+    Examples
+    --------
+    >>> class Equal:
+    ...     def solve(self, constraints):
+    ...         return {name: number for ((_, (_, name, _), number), truth) in constraints if truth}
+    >>> solver: Solver = Equal()
+    >>> solver.solve([(("==", ("symbol", "a", "int"), 7), True)])
+    {'a': 7}
+    """
 
     def solve(self, constraints: Sequence[Constraint]) -> Values | None:
         """Find values with which all constraints come out as given.

@@ -99,7 +99,14 @@ class DependenceGraph:
 
     @cached_property
     def target(self) -> Ints:
-        """The node that has each dependence; int32, shape (dependences,)."""
+        """The node that has each dependence; int32, shape (dependences,).
+
+        Examples
+        --------
+        >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)])
+        >>> graph.source.tolist(), graph.target.tolist()
+        ([0, 0, 1], [1, 2, 3])
+        """
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.start))
 
     def sources_of(self, node: int) -> Ints:
@@ -129,6 +136,11 @@ class DependenceGraph:
         -------
         ndarray of int32, shape (k,)
             Ascending.
+
+        Examples
+        --------
+        >>> DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)]).users_of(0).tolist()
+        [1, 2]
         """
         target, start = self._turned
         return target[start[node] : start[node + 1]]
@@ -191,6 +203,11 @@ class DependenceGraph:
         -------
         ndarray of int64, shape (nodes,)
             The length of the shortest chain from each node to an end; -1 where there is none.
+
+        Examples
+        --------
+        >>> DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)]).distance([3]).tolist()
+        [2, 1, -1, 0]
         """
         edges = _with_begin(self.source, self.start, ends)
         steps = dijkstra(edges, indices=np.array([len(self)]), unweighted=True)[0, :-1]

@@ -46,7 +46,17 @@ PASSES = Property(())
 
 
 class Alterations(Protocol):
-    """Runs the failing test with altered states."""
+    """Runs the failing test with altered states.
+
+    Examples
+    --------
+    >>> class OnlyFour:
+    ...     def polluted(self, nodes, wanted):
+    ...         return 4 in nodes
+    >>> alterations: Alterations = OnlyFour()
+    >>> alterations.polluted((2,), PASSES), alterations.polluted((2, 4), PASSES)
+    (False, True)
+    """
 
     def polluted(self, nodes: Combination, wanted: Property) -> bool:
         """Whether the failure can disappear if these nodes have other values.
@@ -188,6 +198,28 @@ class NarrowingSearch(ABC):
         What failed.
     alterations : Alterations
         Says what is polluted.
+
+    Examples
+    --------
+    A search that alters the last node that is left, of a chain in which node 2 is at fault:
+
+    >>> class LastOne(NarrowingSearch):
+    ...     def _choose(self, domain):
+    ...         nodes = np.flatnonzero(domain)
+    ...         return nodes[~np.isin(nodes, [*self.between[0], *self.between[1]])][-1:]
+    >>> class From:
+    ...     def polluted(self, nodes, wanted):
+    ...         return nodes[0] >= 2
+    >>> graph = DependenceGraph.from_edges(5, [(n, n + 1, 0) for n in range(4)])
+    >>> no = np.zeros(5, bool)
+    >>> search = LastOne(FailingRun(graph, 4, no, no, np.arange(5) == 0, no, no), From())
+    >>> for step in search.steps():
+    ...     print(step.cut, search.between, search.left())
+    (3,) ((), (3,)) 3
+    (2,) ((), (2,)) 2
+    (1,) ((1,), (2,)) 2
+    >>> search.causes.roots
+    (2,)
     """
 
     combines = False

@@ -61,6 +61,8 @@ class Step(NamedTuple):
     --------
     >>> Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False).place
     'cart.py:8'
+    >>> Step(5, "cart.py", 9, 9, 4, "decision", 1, "", True, False).result
+    'true'
     """
 
     node: int
@@ -101,8 +103,9 @@ class Branch(NamedTuple):
 
     Examples
     --------
-    >>> Branch(Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False), None, (), 0).more
-    0
+    >>> branch = Branch(Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False), DependenceKind.FLOW, (), 2)
+    >>> branch.more, branch.to_json()["why"]
+    (2, 'flow')
     """
 
     step: Step
@@ -200,6 +203,18 @@ class Slice:
         -------
         list of (int, DependenceKind)
             Nodes that are shown and why, the latest first when going backward, the first when going forward.
+
+        Examples
+        --------
+        >>> from suspectra.dependences.graph import DependenceGraph
+        >>> from suspectra.dependences.trace import Site
+        >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
+        >>> kinds = ("value", "argument", "value")
+        >>> sites = tuple(Site("a.py", line, line, 0, kind, line) for line, kind in enumerate(kinds, 1))
+        >>> one = np.zeros(3, np.int32)
+        >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "1", "2"], 2, one > 0, ())
+        >>> [(node, kind.name) for node, kind in backward(trace).after(2)]  # the argument only passes the value on
+        [(0, 'FLOW')]
         """
         found: dict[int, DependenceKind] = {}
         waiting = list(self._next(node))
@@ -265,6 +280,17 @@ class Slice:
         -------
         list of Step
             From what came first to what came last.
+
+        Examples
+        --------
+        >>> from suspectra.dependences.graph import DependenceGraph
+        >>> from suspectra.dependences.trace import Site
+        >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0), (0, 2, 0)])
+        >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2, 3))
+        >>> one = np.zeros(3, np.int32)
+        >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "2", "3"], 2, one > 0, ())
+        >>> [step.line for step in backward(trace).chain(0)]
+        [1, 3]
         """
         came: dict[int, int] = {root: root for root in self.roots}
         level = list(self.roots)
@@ -316,6 +342,16 @@ class Slice:
         -------
         dict
             ``test``, ``direction``, ``nodes``: how many there are, ``lines``, ``tree`` and ``left_out``.
+
+        Examples
+        --------
+        >>> from suspectra.dependences.graph import DependenceGraph
+        >>> from suspectra.dependences.trace import Site
+        >>> graph, sites = DependenceGraph.from_edges(1, []), (Site("a.py", 1, 2, 0, "value", 0),)
+        >>> one = np.zeros(1, np.int32)
+        >>> found = backward(DependenceTrace("t", sites, graph, one, one - 1, ["1"], 0, one > 0, ())).to_json()
+        >>> found["direction"], found["lines"], found["nodes"]
+        ('backward', {'a.py': [1, 2]}, 1)
         """
         return {
             "test": self.trace.test,

@@ -126,7 +126,7 @@ def _traced(
         job: Job = {"kind": KIND, "columns": path, "most": most}
         if only is not None:
             job["only"] = sorted(only)
-        return _ask(runs, test, job, seconds), read_columns(Path(path))
+        return _ask(runs, test, job, seconds), _read_columns(Path(path))
     finally:
         os.unlink(path)
 
@@ -154,7 +154,7 @@ def _error(cause: str, cure: str) -> EvidenceError:
     return EvidenceError(Problem("", "", cause, cure))
 
 
-def read_columns(path: Path) -> dict[str, Ints]:
+def _read_columns(path: Path) -> dict[str, Ints]:
     """Read the columns that a traced process wrote.
 
     Parameters
@@ -216,7 +216,7 @@ def trace_of(
     answer : TracedRun
         What the machine answered.
     columns : mapping of str to ndarray of int32, shape (k,) or (k, columns)
-        As `read_columns` gives them.
+        As `_read_columns` gives them.
     source_of : callable
         Given a path, returns the source as it was run, or None.
     notices : sequence of str

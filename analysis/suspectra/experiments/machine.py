@@ -121,7 +121,7 @@ class Machine(Runs):
             raise
         self.tests = frozenset(greeting["tests"])
         self.together = frozenset(greeting["together"])
-        self.notices = list(notices(file, greeting))
+        self.notices = list(_notices(file, greeting))
         self.threads = tuple(greeting["threads"])
         self.sources = greeting["sources"]
         self._greeted = greeting
@@ -175,7 +175,7 @@ class Machine(Runs):
 
     def _ask(self, what: Request, answers: int) -> list[RunAnswer]:
         if what["test"] not in self.tests:
-            raise EvidenceError(missing(self._file, what["test"], self._greeted))
+            raise EvidenceError(_missing(self._file, what["test"], self._greeted))
         self._send(what)
         try:
             return [json.loads(line) for line in islice(self._lines(2 * what["seconds"]), answers)]
@@ -287,7 +287,7 @@ class FreshRuns(Runs):
             answer: RunAnswer = found[0]
             return answer
         if test not in greeting.get("tests", ()):
-            raise EvidenceError(missing(self._file, test, greeting))
+            raise EvidenceError(_missing(self._file, test, greeting))
         return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
 
     def close(self) -> None:
@@ -302,7 +302,7 @@ def _gone() -> SuspectraError:
     return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
 
 
-def missing(file: str, test: str, greeting: Greeting) -> Problem:
+def _missing(file: str, test: str, greeting: Greeting) -> Problem:
     """Say that a test can't be run.
 
     Parameters
@@ -329,7 +329,7 @@ def missing(file: str, test: str, greeting: Greeting) -> Problem:
     return Problem(file, "", cause, cure)
 
 
-def notices(file: str, greeting: Greeting) -> Iterator[Problem]:
+def _notices(file: str, greeting: Greeting) -> Iterator[Problem]:
     """What is different in a machine from a run by pytest itself.
 
     Parameters

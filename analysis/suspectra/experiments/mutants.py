@@ -205,7 +205,7 @@ class Mutants:
         broken: Counter[Mutation] = Counter()
         by_test: dict[str, list[Mutation]] = {}
         for mutation in mutations:
-            for name in self.passing_tests(mutation.file, mutation.mutant.edit.line):
+            for name in self._passing_tests(mutation.file, mutation.mutant.edit.line):
                 if (earlier := known.get(mutation.experiment(name).key)) is None:
                     by_test.setdefault(name, []).append(mutation)
                 else:
@@ -259,7 +259,7 @@ class Mutants:
                 self._say(Problem(file, "", cause, "move what may be at fault into a function"))
         return found
 
-    def passing_tests(self, file: str, line: int) -> list[str]:
+    def _passing_tests(self, file: str, line: int) -> list[str]:
         """The passing tests that a mutant is tried with.
 
         Parameters

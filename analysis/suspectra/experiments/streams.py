@@ -67,7 +67,7 @@ StreamMaker = Callable[[RepeatedTest, Setting], Iterator[Experiment]]
 """Makes the experiments of one kind with a failing test until the time is up."""
 
 
-def switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """Switch the decisions of a failing test.
 
     Parameters
@@ -90,12 +90,12 @@ def switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     if setting.alone and not len(test.trace.decisions):
         cause = f"{test.test} makes no decision in code that may be a suspect"
         raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
-    order = in_given_order if setting.alone else by_suspicion
+    order = _in_given_order if setting.alone else by_suspicion
     chosen = switches(test.trace, lambda place: setting.at(place.file, place.line) > 0)
     yield from test.experiments(order(chosen, test.test, setting.at), setting.end, setting.known)
 
 
-def mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """Run mutants with a failing test, and those that repair it with passing tests: lazy MUSE.
 
     Parameters
@@ -113,7 +113,7 @@ def mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     return _mutated(test, setting, repairs, ENOUGH_BROKEN)
 
 
-def changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """Run mutants with a failing test, and those that change how it ends with passing tests: Metallaxis.
 
     Parameters
@@ -131,7 +131,7 @@ def changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Exp
     return _mutated(test, setting, changes, MAX_PASSING)  # each counts
 
 
-def every_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _every_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """Run mutants with a failing test, and each with passing tests: MUSE as published.
 
     Parameters
@@ -157,7 +157,7 @@ def _mutated(
     return mutants.experiments(test, by_suspicion(mutations, test.test, setting.at), setting.end, setting.known)
 
 
-def in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
+def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
     """Keep the order of alterations.
 
     Parameters
@@ -213,7 +213,7 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
             left = left[_CHUNK:]
 
 
-def value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
     """Put other values in the place of those that a failing test assigns.
 
     Parameters
@@ -258,11 +258,11 @@ def most_alike(test: str, spectrum: Spectrum) -> list[str]:
 
 
 STREAMS: dict[str, StreamMaker] = {
-    "mutant": mutant_stream,
-    "switch": switch_stream,
-    "value": value_stream,
-    "changing mutant": changing_mutant_stream,
-    EVERY_MUTANT: every_mutant_stream,
+    "mutant": _mutant_stream,
+    "switch": _switch_stream,
+    "value": _value_stream,
+    "changing mutant": _changing_mutant_stream,
+    EVERY_MUTANT: _every_mutant_stream,
 }
 """By the kind of experiments, in the order in which they begin."""
 

@@ -101,11 +101,11 @@ class Traces:
             self.problems.append(error.problem)
             return
         self.made += 1
-        add_slices(self.workspace, [Logged(test, slice_of(trace), machine.sources)])
+        add_slices(self.workspace, [Logged(test, _slice_of(trace), machine.sources)])
         yield trace if self.values_shown else trace.without_values()
 
 
-def slice_of(trace: DependenceTrace) -> FailureSlice:
+def _slice_of(trace: DependenceTrace) -> FailureSlice:
     """Find the lines that a failure depends on.
 
     Parameters

@@ -22,8 +22,11 @@ class Distance(NamedTuple):
 
     Examples
     --------
-    >>> Distance((2, 4)).nearness < Distance((1, 4)).nearness < Distance((1,)).nearness < Distance((), True).nearness
-    True
+    >>> distances = [Distance((), True), Distance((1,)), Distance((1, 4)), Distance((2, 4))]
+    >>> [one.branches for one in sorted(distances, key=lambda one: one.nearness)]
+    [(2, 4), (1, 4), (1,), ()]
+    >>> Distance((2, 4)).events, Distance((), same_flow=True).events
+    ((2, 4), (0,))
     """
 
     branches: tuple[int, ...]

@@ -18,7 +18,20 @@ Statements = tuple[int, ...]
 
 
 class Judge(Protocol):
-    """Says whether inputs can drive a program along a path, and what comes out then."""
+    """Says whether inputs can drive a program along a path, and what comes out then.
+
+    Examples
+    --------
+    >>> class Short:
+    ...     def feasible(self, statements, whole):
+    ...         return len(statements) < 4
+    ...     def successful(self, statements):
+    ...         return 4 in statements
+    >>> judge: Judge = Short()
+    >>> graph = StatementGraph({1: (2, 3), 2: (3,), 3: (4, 5), 4: (5,), 5: ()})
+    >>> [(one.statements, one.successful) for one in PathSearch(graph, [3, 5], judge).candidates()]
+    [((3, 4, 5), True)]
+    """
 
     def feasible(self, statements: Statements, whole: bool) -> bool:
         """Whether there may be an input.

@@ -78,7 +78,13 @@ class Path:
 
     @cached_property
     def is_branch(self) -> Bools:
-        """Whether each event is a branch; shape (events,)."""
+        """Whether each event is a branch; shape (events,).
+
+        Examples
+        --------
+        >>> Path.from_events([(1, -1, 0), (3, 0, NO_BRANCH)]).is_branch.tolist()
+        [True, False]
+        """
         return np.not_equal(self.outcome, NO_BRANCH)
 
     @cached_property
@@ -88,6 +94,13 @@ class Path:
         It stands for the statement, the event that this one depends on, and how often the statement was executed before
         for the same reason. So events have the same number exactly if they align (paper 001, Definition 2), but for
         collisions: among ten million events there is one with a probability of about one in a million.
+
+        Examples
+        --------
+        >>> run = Path.from_events([(1, -1, 1), (3, 0, -1), (3, 0, -1)])
+        >>> other = Path.from_events([(2, -1, -1), (1, -1, 1), (3, 1, -1)])
+        >>> np.isin(run.execution_index, other.execution_index).tolist()
+        [True, True, False]
         """
         return _execution_index(self.statement, self.depends_on)
 
@@ -131,6 +144,12 @@ class Path:
         -------
         bool
             Also False where only the outcome of the last event differs.
+
+        Examples
+        --------
+        >>> run = Path.from_events([(1, -1, 0), (3, 0, -1)])
+        >>> run.same_flow(run), run.same_flow(Path.from_events([(1, -1, 1), (3, 0, -1)]))
+        (True, False)
         """
         return np.array_equal(self.statement, other.statement) and np.array_equal(self.outcome, other.outcome)
 
@@ -146,6 +165,11 @@ class Path:
         -------
         ndarray of bool, shape (events,)
             Without the event itself.
+
+        Examples
+        --------
+        >>> Path.from_events([(1, -1, 0), (2, 0, 1), (3, 1, -1), (4, -1, -1)]).dependents(0).tolist()
+        [False, True, True, False]
         """
         return dependents(self.depends_on.tolist(), position)
 

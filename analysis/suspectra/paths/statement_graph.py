@@ -45,7 +45,13 @@ class StatementGraph:
 
     @cached_property
     def decides(self) -> Mapping[int, frozenset[int]]:
-        """The branches that each statement is statically control dependent on."""
+        """The branches that each statement is statically control dependent on.
+
+        Examples
+        --------
+        >>> StatementGraph({1: (2, 3), 2: (3,), 3: ()}).decides
+        {1: frozenset(), 2: frozenset({1}), 3: frozenset()}
+        """
         names = sorted({*self.successors, *(next_ for after in self.successors.values() for next_ in after)})
         number = {name: place for place, name in enumerate(names)}
         edges = [(number[name], number[next_]) for name, after in self.successors.items() for next_ in after]

@@ -20,6 +20,11 @@ class Started:
     ----------
     pid : int
         Its process id.
+
+    Examples
+    --------
+    >>> Started(pid=4711)
+    Started(pid=4711)
     """
 
     pid: int
@@ -33,6 +38,11 @@ class Output:
     ----------
     lines : tuple of str
         In order, without line ends; a very long line is split.
+
+    Examples
+    --------
+    >>> Output(("collected 3 items", "test_cart.py ..F")).lines[-1]
+    'test_cart.py ..F'
     """
 
     lines: tuple[str, ...]
@@ -48,6 +58,16 @@ class TestProgress:
         Numbers of tests that ended, and that failed.
     total : int
         The number of tests; 0 while it is not known.
+
+    Examples
+    --------
+    >>> progress = TestProgress(done=30, failed=1, total=120)
+    >>> print(progress)
+    30 of 120 tests, 1 failed
+    >>> progress.percentage
+    25
+    >>> print(TestProgress())
+    collecting tests
     """
 
     __test__ = False  # tells pytest that this is not a test class
@@ -77,13 +97,24 @@ class Trouble:
     ----------
     text : str
         A message for the user.
+
+    Examples
+    --------
+    >>> Trouble("the test process was killed").text
+    'the test process was killed'
     """
 
     text: str
 
 
 class Stopped(str, Enum):
-    """Why the runner ended a program."""
+    """Why the runner ended a program.
+
+    Examples
+    --------
+    >>> Stopped.TIMEOUT.value
+    'timeout'
+    """
 
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
@@ -108,6 +139,11 @@ class Ended:
         The first part of its output, if that is kept.
     seconds : float
         How long it ran.
+
+    Examples
+    --------
+    >>> Ended(code=2).status, Ended(code=None, signal=9).status
+    (2, 137)
     """
 
     code: int | None
@@ -128,12 +164,24 @@ Event: TypeAlias = Started | Output | TestProgress | Trouble | Ended
 
 
 class ProgressFile:
-    """Follows the progress file that a recorder writes; see :mod:`suspectra_recorder.progress`.
+    r"""Follows the progress file that a recorder writes; see :mod:`suspectra_recorder.progress`.
 
     Parameters
     ----------
     path : Path
         The file, which may not exist yet.
+
+    Examples
+    --------
+    >>> path = folder / "progress"
+    >>> progress = ProgressFile(path)
+    >>> list(progress.news())  # there is no file yet
+    []
+    >>> _ = path.write_text('{"tests": 3}\n{"failed": true}\n{"trouble": "the test process was killed"}\n{"fai')
+    >>> for event in progress.news():
+    ...     print(event)
+    1 of 3 tests, 1 failed
+    Trouble(text='the test process was killed')
     """
 
     def __init__(self, path: Path):

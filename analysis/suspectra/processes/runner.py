@@ -42,7 +42,13 @@ _SHELL_SIGNALS = {
 
 
 class Streams(Enum):
-    """Where the output of a program goes."""
+    """Where the output of a program goes.
+
+    Examples
+    --------
+    >>> [streams.name for streams in Streams if Program(("ls",), ".", {}, streams).grouped]
+    ['EVENTS', 'KEPT']
+    """
 
     TERMINAL = "terminal"
     """To the output of this process. The program also gets its input and the user's interrupts."""
@@ -80,6 +86,12 @@ class Program:
         Descriptors of this process that it inherits, under the same numbers; only where programs inherit any.
     cure : str
         What the user can do if it can't be started.
+
+    Examples
+    --------
+    >>> program = Program(("pytest", "-q"), "/work/shop", {"PATH": "/usr/bin"}, timeout=60.0)
+    >>> program.streams, program.grouped
+    (<Streams.KEPT: 'kept'>, True)
     """
 
     arguments: tuple[str, ...]
@@ -181,7 +193,7 @@ class _Run:
         seconds = time.monotonic() - begun
         if self._program.grouped and self._watchdog is None and not _WINDOWS:
             _clear_away(process.pid, asked=self._stopped is not None)
-        self._tell_progress()
+        self._report_progress()
         code = process.returncode
         number = -code if code < 0 else code - 128 if code in _SHELL_SIGNALS else 0
         stdout, stderr = map(_head, kept) if kept else (b"", b"")
@@ -237,7 +249,7 @@ class _Run:
                         return interrupted
                     self._notify(message)
                 if time.monotonic() >= next_check:
-                    self._tell_progress()
+                    self._report_progress()
                     self._check_limits(process, kept, begun)
                     next_check = time.monotonic() + LOOK_S
             except BaseException as error:
@@ -275,7 +287,7 @@ class _Run:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, number) if self._program.grouped else process.send_signal(number)
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress is not None:
             for event in self._progress.news():
                 self._notify(event)
@@ -308,5 +320,10 @@ def memory_folder() -> str | None:
     -------
     str or None
         ``/dev/shm`` if it is writable.
+
+    Examples
+    --------
+    >>> os.path.isdir(memory_folder() or ".")
+    True
     """
     return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None

@@ -57,7 +57,15 @@ class ScratchFolder:
         self._mark = _mark(self.path)
 
     def remove(self) -> None:
-        """Remove it; nothing happens the second time."""
+        """Remove it; nothing happens the second time.
+
+        Examples
+        --------
+        >>> scratch = ScratchFolder()
+        >>> scratch.remove()
+        >>> scratch.path.exists()
+        False
+        """
         shutil.rmtree(self.path, ignore_errors=True)
         if self._mark is not None:
             os.close(self._mark)

@@ -44,6 +44,18 @@ class Watchdog:
     ------
     OSError
         When the watchdog can't be started.
+
+    Examples
+    --------
+    >>> environ = {}
+    >>> with Watchdog(environ):  # at its end: release(); after an exception: end()
+    ...     len(environ[VARIABLE])
+    24
+    >>> environ
+    {}
+    >>> watchdog = Watchdog(environ)
+    >>> watchdog.end()  # there is nothing to end
+    >>> watchdog.release()
     """
 
     def __init__(self, environ: MutableMapping[str, str]):
@@ -91,7 +103,7 @@ class Watchdog:
             self._pipe.flush()
 
 
-def marked(mark: str) -> list[int]:
+def _marked(mark: str) -> list[int]:
     """Find the processes of a run, with their descendants.
 
     Parameters
@@ -153,7 +165,7 @@ def _with_descendants(processes: Iterable[Process]) -> set[int]:
     return found
 
 
-def end_all(mark: str) -> None:
+def _end_all(mark: str) -> None:
     """Ask the processes of a run to end, and kill those that remain.
 
     Parameters
@@ -164,7 +176,7 @@ def end_all(mark: str) -> None:
     for number in (signal.SIGINT, getattr(signal, "SIGKILL", signal.SIGTERM)):
         end = time.monotonic() + END_TIMEOUT_S
         asked: set[int] = set()
-        while (left := marked(mark)) and time.monotonic() < end:
+        while (left := _marked(mark)) and time.monotonic() < end:
             for process in left:
                 if process not in asked:
                     with suppress(OSError):
@@ -175,13 +187,13 @@ def end_all(mark: str) -> None:
             return
 
 
-def main() -> None:
+def _main() -> None:
     """Wait for the program's command or its end."""
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(number, signal.SIG_IGN)
     if sys.stdin.buffer.readline() != b"done\n":
-        end_all(sys.argv[1])
+        _end_all(sys.argv[1])
 
 
 if __name__ == "__main__":
-    main()
+    _main()
