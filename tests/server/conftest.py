@@ -133,6 +133,10 @@ class Client:
             "workspace/executeCommand", {"command": f"suspectra.server.{name}", "arguments": list(arguments)}
         )
 
+    def agree(self):
+        """Answer each question with its first choice."""
+        self.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
+
     def open(self, path, text=None):
         text = Path(path).read_bytes().decode() if text is None else text
         document = {"uri": Path(path).as_uri(), "languageId": "python", "version": 1, "text": text}
@@ -310,6 +314,26 @@ def shop(recorded_shop, tmp_path):
     """A shop of one's own, recorded."""
     root = tmp_path / "shop"
     shutil.copytree(recorded_shop, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+@pytest.fixture(scope="module")
+def recorded_project(request, tmp_path_factory):
+    """The files that a module of tests names in FILES, with a recording; to be copied, not changed."""
+    root = tmp_path_factory.mktemp("recorded") / "project"
+    root.mkdir()
+    for name, text in {"pytest.ini": "[pytest]\npythonpath = .\n", **request.module.FILES}.items():
+        (root / name).write_text(text)
+    done = record_tests(root)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def project(recorded_project, tmp_path):
+    """A project of one's own, recorded."""
+    root = tmp_path / "project"
+    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
     return root
 
 

@@ -1,7 +1,5 @@
 """The cause of a failure and slices of its run: on request, in a trusted workspace, with places and values."""
 
-import shutil
-
 import pytest
 
 from suspectra.altered_runs import failing_tests
@@ -39,33 +37,11 @@ def test_food():
 def test_book():
     assert total(100, "book") == 107
 """
+FILES = {"code_of_shop.py": CODE, "test_shop.py": TESTS}
 FAILING = "test_shop.py::test_food"
 TOTAL = CODE.splitlines().index("    return amount + tax")
 UNUSED = TOTAL - 1
 SHARE = TOTAL - 3
-
-
-@pytest.fixture(scope="module")
-def recorded_project(tmp_path_factory, shared_record):
-    root = tmp_path_factory.mktemp("causes") / "shop"
-    root.mkdir()
-    (root / "code_of_shop.py").write_text(CODE)
-    (root / "test_shop.py").write_text(TESTS)
-    (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
-    done = shared_record(root)
-    assert done.returncode == 1, done.stdout + done.stderr
-    return root
-
-
-@pytest.fixture
-def project(recorded_project, tmp_path):
-    root = tmp_path / "shop"
-    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
-    return root
-
-
-def allow(client):
-    client.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
 
 
 def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project):
@@ -73,7 +49,7 @@ def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project
     uri = client.open(project / "code_of_shop.py")
     assert client.request("suspectra/causes", {}) is None
     assert client.command("findCause") is None  # nobody has agreed
-    allow(client)
+    client.agree()
     found = client.command("findCause", None, FAILING)
     assert found == client.request("suspectra/causes", {})
     assert found["test"] == FAILING
@@ -142,7 +118,7 @@ def test_a_slice_is_evidence_at_once_and_values_can_be_hidden(client, project):
     ((logged,), problems) = SLICES.read(project)
     assert (logged.test, problems) == (FAILING, ())
     client.ask_until(lambda: [one["range"]["start"]["line"] for one in of_file(client, uri)][-1] == UNUSED)
-    allow(client)
+    client.agree()
     found = client.command("findCause", None, FAILING)
     assert {step["value"] for step in (*found["roots"], *found["chain"])} <= {"", "true", "false"}
 
@@ -170,7 +146,7 @@ def sources_of(steps):
 
 def test_a_search_can_be_cancelled_and_is_refused_without_trust(client, connect, project):
     client.start(project)
-    allow(client)
+    client.agree()
     run = {"command": "suspectra.server.findCause", "arguments": []}
     client.send({"id": 999, "method": "workspace/executeCommand", "params": run})
     client.wait(lambda: client.statuses[-1]["investigation"] is not None)

@@ -1,7 +1,6 @@
 """Failing tests that run again with something altered: on request, with consent, beside everything else."""
 
 import json
-import shutil
 
 import pytest
 
@@ -39,6 +38,7 @@ def test_no_discount():
 def test_a_real_discount():
     assert price(20) == 18
 """
+FILES = {"code_of_shop.py": CODE, "test_shop.py": TESTS}
 SLOW = """\
 import time
 from code_of_shop import price
@@ -53,29 +53,6 @@ DISCOUNT = ["test_shop.py::test_discount[10]", "test_shop.py::test_discount[10.0
 FOUND = "`>` → `>=` repairs 2 tests and breaks none."
 SWITCHED = "2 of 2 failing tests pass if this comes out true."
 IF = CODE.splitlines().index("    if amount > 10:")
-
-
-@pytest.fixture(scope="module")
-def recorded_project(tmp_path_factory, shared_record):
-    root = tmp_path_factory.mktemp("investigated") / "shop"
-    root.mkdir()
-    (root / "code_of_shop.py").write_text(CODE)
-    (root / "test_shop.py").write_text(TESTS)
-    (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
-    done = shared_record(root)
-    assert done.returncode == 1, done.stdout + done.stderr
-    return root
-
-
-@pytest.fixture
-def project(recorded_project, tmp_path):
-    root = tmp_path / "shop"
-    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
-    return root
-
-
-def allow(client):
-    client.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
 
 
 def questions(client):
@@ -117,7 +94,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     assert "wrong values and with checks skipped" in question["message"]
     assert not log_of(project)
 
-    allow(client)
+    client.agree()
     assert client.request("workspace/executeCommand", run) is True
     said = ended(client)
     assert said.startswith(f"code_of_shop.py:3: {FOUND}")
@@ -163,7 +140,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
     client.initialize(project, capabilities=capable)
     client.wait_for_state("ready")
     uri = client.open(source)
-    allow(client)
+    client.agree()
     assert client.command("testSuspect", uri, IF) is True
     assert FOUND in ended(client)
     client.edit(uri, (0, 0), (0, 0), "# one line more\n")
@@ -196,7 +173,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
 def test_one_suspect_can_be_tested_alone(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
-    allow(client)
+    client.agree()
     context = {"diagnostics": []}
     where = {"start": {"line": IF, "character": 0}, "end": {"line": IF, "character": 0}}
     actions = client.request(
@@ -217,7 +194,7 @@ def test_one_suspect_can_be_tested_alone(client, project):
 def test_values_can_be_hidden(client, project):
     client.start(project, options={"experimentsHideValues": True})
     uri = client.open(project / "code_of_shop.py")
-    allow(client)
+    client.agree()
     assert client.command("testSuspect", uri, 1) is True
     assert "2 of 2 failing tests pass with paid = (expected)." in ended(client)
     assert any("paid = (expected)" in line["message"] for line in client.logged)
@@ -264,7 +241,7 @@ def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     client.ask_until(lambda: titles(6) == ["Find out what would make it pass", "Find the cause", "What led here"])
     assert titles(4) == titles(5) == titles(6)
     assert titles(10) == titles(11) == []  # this one passes
-    allow(client)
+    client.agree()
     assert client.command("investigate", None, None, {"uri": uri, "position": {"line": 6, "character": 4}}) is True
     assert FOUND in ended(client)
     assert {line["test"] for line in log_of(project)} >= set(DISCOUNT)
@@ -274,7 +251,7 @@ def test_cancelling_keeps_what_is_known_and_nothing_waits_for_experiments(client
     (project / "test_shop.py").write_text(SLOW)
     record(project)
     client.start(project)
-    allow(client)
+    client.agree()
     assert client.command("investigate") is True
     client.wait(lambda: (client.statuses[-1]["investigation"] or {}).get("runs"))
     with pytest.raises(client.Error, match="already running"):
@@ -323,7 +300,7 @@ def test_altered_runs_are_refused_where_the_workspace_is_not_trusted(client, pro
 
 def test_what_can_not_be_run_again_is_said(client, project):
     client.start(project, options={"testCommand": ["python", "-m", "unittest"]})
-    allow(client)
+    client.agree()
     assert client.command("investigate") is True
     assert "only tests that pytest runs" in ended(client)
     with pytest.raises(client.Error, match="None of these tests failed"):
