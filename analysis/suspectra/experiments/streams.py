@@ -95,66 +95,28 @@ def _switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]
     yield from test.experiments(order(chosen, test.test, setting.at), setting.end, setting.known)
 
 
-def _mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
-    """Run mutants with a failing test, and those that repair it with passing tests: lazy MUSE.
+def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MAX_PASSING) -> StreamMaker:
+    """Make streams of mutants, which run with a failing test, and some of them with passing tests too.
 
     Parameters
     ----------
-    test : RepeatedTest
-        The test.
-    setting : Setting
-        What else there is to know.
+    verify : callable
+        Whether a mutant runs with passing tests, given what it did to the failing one.
+    enough_broken : int
+        Of a mutant that breaks so many passing tests, no more are run.
 
     Returns
     -------
-    iterator of Experiment
-        As each is made.
+    callable
+        Makes the experiments with a failing test.
     """
-    return _mutated(test, setting, repairs, ENOUGH_BROKEN)
 
+    def stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+        mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
+        mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
+        return mutants.experiments(test, by_suspicion(mutations, test.test, setting.at), setting.end, setting.known)
 
-def _changing_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
-    """Run mutants with a failing test, and those that change how it ends with passing tests: Metallaxis.
-
-    Parameters
-    ----------
-    test : RepeatedTest
-        The test.
-    setting : Setting
-        What else there is to know.
-
-    Returns
-    -------
-    iterator of Experiment
-        As each is made.
-    """
-    return _mutated(test, setting, changes, MAX_PASSING)  # each counts
-
-
-def _every_mutant_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
-    """Run mutants with a failing test, and each with passing tests: MUSE as published.
-
-    Parameters
-    ----------
-    test : RepeatedTest
-        The test.
-    setting : Setting
-        What else there is to know.
-
-    Returns
-    -------
-    iterator of Experiment
-        As each is made.
-    """
-    return _mutated(test, setting, always, MAX_PASSING)
-
-
-def _mutated(
-    test: RepeatedTest, setting: Setting, verify: Callable[[Experiment], bool], enough_broken: int
-) -> Iterator[Experiment]:
-    mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
-    mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
-    return mutants.experiments(test, by_suspicion(mutations, test.test, setting.at), setting.end, setting.known)
+    return stream
 
 
 def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
@@ -258,11 +220,11 @@ def most_alike(test: str, spectrum: Spectrum) -> list[str]:
 
 
 STREAMS: dict[str, StreamMaker] = {
-    "mutant": _mutant_stream,
+    "mutant": _mutant_stream(repairs, ENOUGH_BROKEN),  # lazy MUSE
     "switch": _switch_stream,
     "value": _value_stream,
-    "changing mutant": _changing_mutant_stream,
-    EVERY_MUTANT: _every_mutant_stream,
+    "changing mutant": _mutant_stream(changes),  # Metallaxis
+    EVERY_MUTANT: _mutant_stream(always),  # MUSE as published
 }
 """By the kind of experiments, in the order in which they begin."""
 
