@@ -98,6 +98,13 @@ These are the test at point, or else those of the current failure group."
   (interactive)
   (suspectra--ask "investigate" nil nil (suspectra--cursor)))
 
+(defun suspectra-compare-values ()
+  "Say how values compare in all failing tests and in no passing one.
+These tests, and the passing ones most like them, run once more unaltered.
+The failing ones are the test at point, or those of the current group."
+  (interactive)
+  (suspectra--ask "compareValues" nil nil (suspectra--cursor)))
+
 (defun suspectra-test-suspect ()
   "Find out whether the line of point, altered, makes failing tests pass."
   (interactive)
@@ -323,6 +330,7 @@ Then `suspectra-next-in-chain' walks from there to the failure."
     (define-key map "k" #'suspectra-cancel-tests)
     (define-key map "i" #'suspectra-investigate)
     (define-key map "a" #'suspectra-test-suspect)
+    (define-key map "V" #'suspectra-compare-values)
     (define-key map "c" #'suspectra-find-cause)
     (define-key map "F" #'suspectra-next-in-chain)
     (define-key map "R" #'suspectra-previous-in-chain)

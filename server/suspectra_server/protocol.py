@@ -361,6 +361,25 @@ COMMANDS = (
         enablement="isWorkspaceTrusted",
     ),
     Command(
+        "compareValues",
+        "Compare Values With Passing Tests",
+        (
+            Field("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Field("tests?", "string[]", "Failing tests, as for `suspectra.server.investigate`."),
+            Field(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
+            ),
+        ),
+        "boolean",
+        "Run failing tests, and the passing tests that are most like them, once more, with nothing altered, and compare"
+        " their values. What all failing tests have and no passing one, such as `last < first`, is then said on its"
+        " line in diagnostics and hovers, and the technique `value-predicates` ranks by it. Progress, cancelling and"
+        " the final message are those of `suspectra.server.investigate`. True once it has started; nobody is asked."
+        " Refused in a workspace that the client does not trust, and while tests run.",
+        icon="arrow-swap",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
         "findCause",
         "Find the Cause of This Failure",
         (
@@ -439,8 +458,8 @@ COMMANDS = (
         "Cancel Altered Runs",
         (),
         "boolean",
-        "Stop what `suspectra.server.investigate`, `testSuspect`, `findCause`, `whatLedHere` or `whatThisInfluenced`"
-        " started; what was found is kept. True if there was something to stop.",
+        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findCause`, `whatLedHere` or"
+        " `whatThisInfluenced` started; what was found is kept. True if there was something to stop.",
         icon="stop-circle",
         enablement="suspectra.investigating",
     ),
@@ -517,8 +536,9 @@ SUSPECT = (
     Field(
         "findings",
         "string[]",
-        "What alterations of it make failing tests pass, a sentence each, most tests first; for those of the log in"
-        " `.suspectra/experiments` that were made with these sources.",
+        "What alterations of it make failing tests pass, a sentence each, most tests first; then how values compare"
+        " there in all failing tests and in no passing one. For what the logs in `.suspectra/experiments` have of"
+        " these sources.",
     ),
     Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),

@@ -15,6 +15,7 @@ from suspectra.observation import KINDS, Observation, PredicateSite
 from suspectra.program import Program
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
+from suspectra.techniques.value_predicates import separating_in_words
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 PERIODS = """\
@@ -173,6 +174,13 @@ def test_a_predicate_says_nothing_where_each_test_has_its_own():
     assert "100% of the passing tests have such a predicate of their own." in own.explain(1).sentences[0]
     shared = ranked([["1"], ["2"], ["2"], ["2"], ["2"]], spectrum=lone, site=site)
     assert "`total comes from line 1` here" in shared.explain(0).sentences[0]
+
+    def observed(bound):
+        return [Observation(test, test == "t1", {site: {one: 1}}) for test, one in zip(lone.tests, bound, strict=True)]
+
+    assert separating_in_words(observed("12345"), lone) == {}
+    ((sentence,),) = separating_in_words(observed("12222"), lone).values()
+    assert "`total comes from line 1` here, in no passing one of 4" in sentence
 
 
 def test_without_observations_it_is_the_formula():

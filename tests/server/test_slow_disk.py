@@ -91,6 +91,7 @@ def everything(folder, uri, line):
         "localize": [],
         "runTests": [],
         "cancelTests": [],
+        "compareValues": [folder],  # it starts at once, so that others would be refused
     }
     yield "textDocument/hover", here
     yield "textDocument/codeLens", {"textDocument": document}
@@ -115,7 +116,8 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     path = shop / "shop/vouchers.py"
     uri, line = client.open(path), find_line(path, FAULT)
     asking = {f"suspectra.server.{name}" for name in ("investigate", "testSuspect", "findCause")}
-    refused_once_edited = asking | {"suspectra.server.whatLedHere", "suspectra.server.whatThisInfluenced"}
+    running = {f"suspectra.server.{name}" for name in ("whatLedHere", "whatThisInfluenced", "compareValues")}
+    refused_once_edited = asking | running
     wanted = list(everything(shop.as_uri(), uri, line))
     assert {params["command"] for method, params in wanted if "command" in params} == {c.id for c in COMMANDS}
     for method, params in wanted:

@@ -64,6 +64,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     cancelTests: () => server.command(serverCommands.cancelTests),
     investigate: (_, argument) =>
       server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
+    compareValues: (_, argument) =>
+      server.command(serverCommands.compareValues, ...targetOf(argument, (item) => testing.testsOf(item))),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: (_, argument) => {
       const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));

@@ -349,6 +349,7 @@ export const serverCommands = {
   runTests: 'suspectra.server.runTests',
   cancelTests: 'suspectra.server.cancelTests',
   investigate: 'suspectra.server.investigate',
+  compareValues: 'suspectra.server.compareValues',
   testSuspect: 'suspectra.server.testSuspect',
   findCause: 'suspectra.server.findCause',
   nextInChain: 'suspectra.server.nextInChain',

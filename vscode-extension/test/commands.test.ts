@@ -78,6 +78,11 @@ describe('finding out what would make tests pass', () => {
     ]);
   });
 
+  it('can be a comparison of values with passing tests', async () => {
+    await give('compareValues', { suspect, parent: undefined });
+    expect(server.calls).toEqual([[serverCommands.compareValues, 'file:///project', suspect.failingTests]]);
+  });
+
   it('can be about a suspect alone, and can be cancelled', async () => {
     await give('testSuspect', { suspect, parent: undefined });
     await give('cancelInvestigation');

@@ -28,6 +28,7 @@ UNSEEN = 0.5
 
 _MAX_LISTED = 3  # predicates of a statement that are listed
 _NOTABLE = 0.05  # a chance that is mentioned
+_BY_CHANCE = 0.25  # a chance with which a predicate says little
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,44 @@ class ValuePredicates(Technique):
                 f" ep = {suspect.ep} * ({one.counted:.4g} + 1/2) / ({one.of_passing} + 1/2)"
             )
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
+
+
+def separating_in_words(observations: Iterable[Observation], spectrum: Spectrum) -> dict[int, tuple[str, ...]]:
+    """Say where values compare in all failing tests as in no passing one.
+
+    Parameters
+    ----------
+    observations : iterable of Observation
+        Of tests that were run again.
+    spectrum : Spectrum
+        What the tests execute, and how they ended.
+
+    Returns
+    -------
+    dict of int to tuple of str
+        By element, a sentence for each of a few predicates, those first that are the least by chance. Predicates are
+        left out where no passing test was observed, or where a quarter of all groups of as many passing tests have one.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 1], [1, 1]], failed=[True, False, False])
+    >>> site = PredicateSite("program", 2, 2, "pair", "last", "first")
+    >>> outcomes = zip(["t1", "t2", "t3"], "<>>")
+    >>> seen = [Observation(test, test == "t1", {site: {outcome: 1}}) for test, outcome in outcomes]
+    >>> separating_in_words(seen, spectrum)
+    {1: ('In the failing test that was observed `last < first` here, in no passing one of 2.',)}
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for element, predicates in _predicates(_of_spectrum(observations, spectrum), spectrum).items():
+        certain = [
+            one
+            for one in predicates
+            if one.failing == one.of_failing and not one.passing and one.of_passing and one.chance < _BY_CHANCE
+        ]
+        if certain:
+            certain.sort(key=lambda one: one.chance)  # stable
+            found[element] = tuple(map(str, certain[:_MAX_LISTED]))
+    return found
 
 
 def _of_spectrum(observations: Iterable[Observation], spectrum: Spectrum) -> list[Observation]:

@@ -7,6 +7,7 @@ from lsprotocol import types as lsp
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.failing_tests import (
     CAUSE,
+    COMPARE,
     INFLUENCED,
     LED_HERE,
     WOULD_PASS,
@@ -42,6 +43,7 @@ def register(session: Session) -> None:
             if tests := tests_at(folder, path, line) if can_run else []:
                 wanted: list[tuple[str, str, list[object]]] = [
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
+                    (COMPARE, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
                     (LED_HERE, "whatLedHere", [uri, line, tests[0]]),
                 ]

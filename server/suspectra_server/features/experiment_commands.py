@@ -1,4 +1,4 @@
-"""The commands that run failing tests again with something altered."""
+"""The commands that run failing tests again: with something altered, or with their values observed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from suspectra_server.protocol import State
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.investigating import Investigating
 from suspectra_server.session.trust import NotTrusted
+from suspectra_server.session.value_comparison import ValueComparison
 from suspectra_server.text import plain
 
 _WARNING = (
@@ -31,8 +32,22 @@ class ExperimentCommands(GroupCommands):
 
     async def investigate(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
         """Find out what would make failing tests pass."""
+        return await self._start(self._investigating(*self._failing("investigate", uri, tests, cursor)))
+
+    def compare_values(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
+        """Find out where values compare in failing tests as in no passing one. Nobody is asked: nothing is altered."""
+        folder, evidence, chosen = self._failing("compareValues", uri, tests, cursor)
+        self._refuse_unless_possible(folder)
+        run = self._session.experiment_run
+        run.start(ValueComparison(self._session, run, folder, evidence, chosen))
+        return True
+
+    def _failing(
+        self, command: str, uri: object, tests: object, cursor: object
+    ) -> tuple[Folder, Evidence, tuple[FailingTest, ...]]:
+        """The failing tests that a command is about."""
         if tests is not None and not are_names(tests):
-            raise JsonRpcInvalidParams("investigate takes the URI of a folder and the names of failing tests")
+            raise JsonRpcInvalidParams(f"{command} takes the URI of a folder and the names of failing tests")
         folder, tests = self._at_cursor(cursor) if tests is None and cursor else (self._folder(uri), tests)
         evidence = folder.snapshot.ranking.evidence if folder else None
         if folder is None or evidence is None or not folder.snapshot.ranking.failing:
@@ -40,7 +55,7 @@ class ExperimentCommands(GroupCommands):
         chosen = failing_tests(folder, tests)
         if not chosen:
             raise RequestFailed("None of these tests failed in the last recorded run.")
-        return await self._start(self._investigating(folder, evidence, chosen))
+        return folder, evidence, chosen
 
     async def test_suspect(self, uri: object = None, line: object = None) -> bool:
         """Find out whether altering one statement makes failing tests pass."""

@@ -9,6 +9,7 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.session.folder import Folder
 
 WOULD_PASS = "Find out what would make it pass"
+COMPARE = "Compare values with passing tests"
 CAUSE = "Find the cause"
 LED_HERE = "What led here"
 INFLUENCED = "What this influenced"

@@ -109,7 +109,7 @@ class Investigating:
 
     def _say(self, outcome: Outcome) -> None:
         """The user gave a command, so this is its answer in every client."""
-        found = self.folder.snapshot.ranking.found_first(self.at)
+        found = self.folder.snapshot.ranking.first_repair(self.at)
         runs = f"{'cancelled after ' if outcome.cancelled else ''}{many(outcome.runs, 'altered run')}"
         if found is None:
             done = outcome.complete or outcome.cancelled

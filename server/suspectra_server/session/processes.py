@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from suspectra.cancellation import Token
 from suspectra.experiments.investigation import Investigation, Progress, Suspects
+from suspectra.experiments.observing import Observing
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.location import Location
@@ -137,6 +138,47 @@ def investigation_of(
         safety=_safety(settings),
         forks=settings.experiments_forks,
     )
+
+
+def observing_of(
+    trust: Trust,
+    root: Path,
+    command: Sequence[str],
+    tests: Sequence[FailingTest],
+    *,
+    settings: Settings,
+    suspicion: Suspicion,
+    notify: Callable[[Progress], object],
+) -> Observing:
+    """Observations of the values of failing and passing tests of a workspace folder; for a worker thread.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs pytest, as the user would type it.
+    tests : sequence of FailingTest
+        In the order in which they are run.
+    settings : Settings
+        Of the folder.
+    suspicion : Suspicion
+        Of the recording in which the tests failed.
+    notify : callable
+        Called with the progress.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command.
+    """
+    trust.require()
+    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    seconds, safety = settings.investigation_seconds, _safety(settings)
+    return Observing(_real(root), found.arguments, tests, suspicion, seconds, notify, safety)
 
 
 def traces_of(

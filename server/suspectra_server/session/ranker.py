@@ -273,8 +273,10 @@ class Ranker:
         joined = with_experiments(evidence, self._root)
         if Need.EXPERIMENTS not in technique.info.needs:  # then it is no problem that some are out of date
             joined = replace(joined, problems=evidence.problems)
-        if Need.VALUES in technique.info.needs:
-            joined = with_observations(joined, self._root)
+        problems = joined.problems
+        joined = with_observations(joined, self._root)
+        if Need.VALUES not in technique.info.needs:
+            joined = replace(joined, problems=problems)
         if Need.DEPENDENCES in technique.info.needs:
             joined = with_slices(joined, self._root)
         if self._last_joined is not None and self._last_joined[0] is evidence:

@@ -20,8 +20,9 @@ from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.investigation import repairs_in_words
 from suspectra.techniques.mutant_results import mutant_results
-from suspectra.techniques.repairs import repairs
+from suspectra.techniques.repairs import repairs as repairs_of
 from suspectra.techniques.technique import Technique
+from suspectra.techniques.value_predicates import separating_in_words
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
 from suspectra_server.state.fix import Fix
@@ -170,13 +171,27 @@ class Ranking:
 
     @cached_property
     def findings(self) -> Mapping[int, tuple[str, ...]]:
+        """What runs that Suspectra made itself say about statements, in sentences, by element: repairs come first."""
+        repairs, compared = self.repairs, self.compared
+        return {element: (*repairs.get(element, ()), *compared.get(element, ())) for element in {**repairs, **compared}}
+
+    @cached_property
+    def compared(self) -> Mapping[int, tuple[str, ...]]:
+        """How values compare at a statement in all failing tests and in no passing one, in sentences, by element."""
+        if self.report is None or self.evidence is None or not self.evidence.observations:
+            return {}
+        found = separating_in_words(self.evidence.observations, self.report.spectrum)
+        return {element: tuple(plain(sentence, MAX_TEXT) for sentence in several) for element, several in found.items()}
+
+    @cached_property
+    def repairs(self) -> Mapping[int, tuple[str, ...]]:
         """What alterations of a statement make failing tests pass, in sentences, by element."""
         if self.report is None or self.evidence is None or not self.evidence.experiments:
             return {}
         spectrum = self.report.spectrum
         return {
             element: tuple(plain(sentence, MAX_TEXT) for sentence in repairs_in_words(found, element, spectrum))
-            for element, found in repairs(self.evidence.experiments, spectrum).items()
+            for element, found in repairs_of(self.evidence.experiments, spectrum).items()
         }
 
     @cached_property
@@ -191,20 +206,24 @@ class Ranking:
         }
         return {element: several for element, several in found.items() if several}
 
-    def found_first(self, at: Location | None = None) -> tuple[int, tuple[Location, str]] | None:
-        """How many statements have findings; the location and the finding of the first of these in the ranking.
+    def first_repair(self, at: Location | None = None) -> tuple[int, tuple[Location, str]] | None:
+        """How many statements have repairs; the location and the sentence of the first of these in the ranking.
 
         Only that statement counts if its location is given.
         """
-        report = self.report
-        if report is None:
-            return None
         only = None if at is None else self.element_of((at.file, at.line))
-        found = [element for element in self.findings if at is None or element == only]
+        return self._first_of({one: said for one, said in self.repairs.items() if at is None or one == only})
+
+    def first_compared(self) -> tuple[int, tuple[Location, str]] | None:
+        """How many statements have values that compare so; the first of these in the ranking."""
+        return self._first_of(self.compared)
+
+    def _first_of(self, found: Mapping[int, tuple[str, ...]]) -> tuple[int, tuple[Location, str]] | None:
         if not found:
             return None
-        best = min(found, key=lambda element: (report.level[element], element))
-        return len(found), (self.elements.location(best), self.findings[best][0])
+        level = self.ranked.level
+        best = min(found, key=lambda element: (level[element], element))
+        return len(found), (self.elements.location(best), found[best][0])
 
     def failed_in(self, suspect: Suspect) -> str:
         """How many tests failed in a suspect, and by what; empty where none did."""

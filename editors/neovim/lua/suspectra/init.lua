@@ -264,6 +264,11 @@ function M.investigate()
   command('investigate', { vim.NIL, vim.NIL, cursor() })
 end
 
+--- Compare the values of failing tests with those of passing ones: the test under the cursor, or those of the group.
+function M.values()
+  command('compareValues', { vim.NIL, vim.NIL, cursor() })
+end
+
 --- Find out whether the line under the cursor, altered, makes failing tests pass.
 function M.try()
   local current = cursor()
@@ -434,7 +439,7 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize', 'investigate', 'try', 'cause', 'led', 'influenced', 'undim',
+  'run', 'cancel', 'localize', 'investigate', 'try', 'values', 'cause', 'led', 'influenced', 'undim',
   'group', 'merge', 'split', 'ungroup',
 }
 
