@@ -57,6 +57,9 @@ def register(cli: click.Group) -> None:
     @click.option(
         "--exclude-marker", "excluded", multiple=True, metavar="NAME", help="Never run tests with this marker."
     )
+    @click.option(
+        "--all-modules", is_flag=True, help="Alter states also in modules that use files, programs or connections."
+    )
     @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
@@ -82,6 +85,7 @@ class _Options(TypedDict):
     order: str
     form: str
     excluded: tuple[str, ...]
+    all_modules: bool
     copy: bool
     ctest: Path | None
     test: str
@@ -123,7 +127,7 @@ def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, spec
         spectrum,
         chosen["seconds"],
         chosen["technique"],
-        PathOptions(Order(chosen["order"])),
+        PathOptions(Order(chosen["order"]), chosen["all_modules"]),
         Safety(chosen["excluded"], copy=chosen["copy"]),
     )
 
@@ -142,7 +146,7 @@ def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum:
         cause = "it is for tests of Python, and --ctest names tests of C"
         raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
     assert chosen["ctest"] is not None
-    options = PathOptions(Order(chosen["order"]))
+    options = PathOptions(Order(chosen["order"]), chosen["all_modules"])
     build = chosen["ctest"].absolute()
     return CPathInquiry(
         chosen["workspace"], build, test.name, spectrum, chosen["seconds"], chosen["technique"], options

@@ -16,7 +16,7 @@ from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
 
-_ENDED = {
+ENDED = {
     Outcome.PASSED: "passes when it runs alone",
     Outcome.SKIPPED: "is skipped when it runs alone",
     Outcome.STEPS: f"makes more than {MAX_EVENTS:,} decisions",
@@ -24,6 +24,7 @@ _ENDED = {
     Outcome.CRASHED: "ends its process when it runs alone",
     Outcome.NOT_REACHED: "was not run",
 }
+"""Why a test that should fail alone is of no use, by how it ends."""
 
 
 class Order(str, Enum):
@@ -49,6 +50,8 @@ class PathOptions:
     ----------
     order : Order, optional
         What makes a path near, for techniques that compare given runs.
+    all_modules : bool, optional
+        Whether states of modules that may do harm are altered too; see `suspectra.experiments.system_use`.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class PathOptions:
     """
 
     order: Order = Order.FEWEST
+    all_modules: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class PathSearcher(ABC):
         name = self.setting.test.name
         first, again = self.record(name), self.record(name)
         if first.answer.outcome is not Outcome.FAILED:
-            cause, cure = f"{name} {_ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
+            cause, cure = f"{name} {ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
         elif not len(first.path):
             cause = f"{name} makes no decision in the program, and calls none of its functions"
             cure = "choose a test that executes code of the workspace"

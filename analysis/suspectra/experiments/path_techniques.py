@@ -18,6 +18,9 @@ DEFAULT = "nearest-path"
 PATH_KIND = "path"
 """The kind of runs whose path is recorded."""
 
+STATEMENT_KIND = "statements"
+"""The kind of runs whose executed statements are recorded, and whose states can be changed."""
+
 _PAPER = "Wang & Roychoudhury 2005"
 
 
@@ -69,6 +72,19 @@ _ALL = (
             "Where passing tests do nearly what the failing one does. Nothing is altered.",
         ),
         "suspectra.experiments.nearest_path:NearestPath",
+    ),
+    PathTechnique(
+        TechniqueInfo(
+            "cause-transitions",
+            "Cause transitions",
+            FAMILY,
+            "Cleve & Zeller 2005",
+            "the passing test with most comparable statements; dd(differences of the states) before each of them",
+            frozenset({Need.LINES, Need.PATHS}),
+            "Which values make the difference, and since when. States of the passing run are altered.",
+        ),
+        "suspectra.experiments.cause_transitions:CauseTransitions",
+        (STATEMENT_KIND,),
     ),
 )
 TECHNIQUES = {technique.info.name: technique for technique in _ALL}

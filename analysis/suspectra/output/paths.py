@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.paths.report import CALL, PathReport, ReportedPlace
+from suspectra.paths.transitions import Transition
 from suspectra.quantity import many, ordinal
 
 _PLACE_SHARE = 0.5  # of the columns
@@ -32,7 +33,7 @@ def write_json(report: PathReport, out: TextIO) -> None:
     >>> json.loads(out.getvalue())["candidates"]
     1
     """
-    document = {
+    document: dict[str, object] = {
         "technique": report.technique,
         "report": [
             {
@@ -53,6 +54,8 @@ def write_json(report: PathReport, out: TextIO) -> None:
         "seconds": round(report.seconds, 3),
         "notes": list(report.notes),
     }
+    if report.transitions:
+        document["transitions"] = [entry for one in report.transitions for entry in _in_json(one)]
     out.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
@@ -88,7 +91,9 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
         out.write(Style(out)(safe(report.summary), "bold") + "\n")
     else:
         out.write(f"No run was found that passes and takes another path than {safe(report.test)}.\n")
-    if report.parts is not None:
+    if report.transitions:
+        _write_transitions(report.transitions, out, sources)
+    elif report.parts is not None:
         out.write("\nHere they part:\n")
         _write_differences([report.parts], out, sources)
     elif report.summary and not report.distance:
@@ -101,6 +106,29 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
         out.write(f"\n{safe(note)}\n")
     end = "" if report.complete else "; there was no time for more"
     out.write(f"\n{many(report.candidates, 'candidate')} in {report.seconds:.1f} s{end}\n")
+
+
+def _in_json(step: Transition) -> Iterator[dict[str, object]]:
+    """A step of a chain of causes: an object for each place, or one without any for the failure."""
+    where = {"file": step.location.file, "line": step.location.line, "instance": step.instance}
+    for one in step.places:
+        yield where | {"place": one.place, "function": one.function, "failing": one.failing, "passing": one.passing}
+    if not step.places:
+        yield where | {"place": None, "function": None, "failing": None, "passing": None}
+
+
+def _write_transitions(transitions: Sequence[Transition], out: TextIO, sources: Sources) -> None:
+    """Write what makes the difference, from the first cause to the failure."""
+    columns = terminal_width(out)
+    out.write("\nThis makes the difference, from the first cause to the failure:\n")
+    for step in transitions:
+        time = "" if step.instance == 1 else f" the {ordinal(step.instance)} time"
+        begin = "before" if step.first else "since" if step.places else "then the test fails, after"
+        text = safe(sources.line(step.location.file, step.location.line).strip())
+        where = f"{begin} {safe(step.location.file)}:{step.location.line}{time}"
+        out.write(fit(f"  {where}  {text}", columns).rstrip() + "\n")
+        for one in step.places:
+            out.write(fit(safe(f"      {one} (in {one.function})"), columns).rstrip() + "\n")
 
 
 def _write_differences(differences: Sequence[ReportedPlace], out: TextIO, sources: Sources) -> None:

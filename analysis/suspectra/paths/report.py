@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from suspectra.location import Location
+from suspectra.paths.transitions import Transition
 
 CALL = "call"
 """The kind of an event that is the beginning of a call."""
@@ -68,6 +69,8 @@ class PathReport:
         Where the two runs part: up to there they go the same way. None where one ended before.
     notes : tuple of str, optional
         What else is to be known, as sentences: limits that were met, and what could not be done.
+    transitions : tuple of Transition, optional
+        What makes the difference between the two runs, from the first cause to the failure.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class PathReport:
     summary: str = ""
     parts: ReportedPlace | None = None
     notes: tuple[str, ...] = ()
+    transitions: tuple[Transition, ...] = ()
 
     @property
     def found(self) -> bool:

@@ -15,7 +15,8 @@ from suspectra_recorder.experiments.exchange import Findings
 from suspectra_recorder.experiments.literals import as_number, from_text, to_text
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
-from suspectra_recorder.experiments.parts import UNCHANGED, Path, changed, numbers
+from suspectra_recorder.experiments.parts import Path, changed, numbers
+from suspectra_recorder.experiments.stored_attributes import UNCHANGED
 from suspectra_recorder.experiments.switchboard import EVERY
 from suspectra_recorder.experiments.symbols import SymbolicPath
 from suspectra_recorder.instrumentation import own

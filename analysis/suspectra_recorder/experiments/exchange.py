@@ -8,6 +8,7 @@ from typing import TypedDict
 from suspectra_recorder.experiments.assignments import Assignment
 from suspectra_recorder.experiments.call_marks import Body
 from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.experiments.statement_marks import Statement
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
@@ -39,6 +40,59 @@ class NewValue(TypedDict):
 
 ObservedSites = tuple[str, int, int, Sequence[tuple[str, str, str, dict[str, int]]]]
 """A place: its file, first and last line, and its sites, each with its kind, left and right side and its outcomes."""
+
+
+MemoryNode = tuple[str, str, list[tuple[str, int]], int]
+"""A value: its kind, its text or class, the steps to its parts with their nodes, and how many parts there are.
+
+Kinds are those of containers, ``object``, ``value`` (written down as a whole), ``name`` (what a module defines),
+``other`` (what can't be written down), and in changes ``live``: what is at a place of the run, as JSON.
+"""
+
+
+class MemoryGraph(TypedDict):
+    """What the variables of the functions that are being executed refer to.
+
+    Examples
+    --------
+    >>> nodes: list[MemoryNode] = [("value", "i2", [], 0)]
+    >>> graph: MemoryGraph = {"variables": [(0, "total", "price", 0)], "nodes": nodes, "full": False}
+    >>> graph["nodes"][0][1]
+    'i2'
+    """
+
+    variables: list[tuple[int, str, str, int]]
+    """The depth of the function, the outermost being 0, its name, the name of the variable, and the node."""
+    nodes: list[MemoryNode]
+    """Each object once."""
+    full: bool
+    """Whether there may be more."""
+
+
+class MemoryChange(TypedDict):
+    """Something that is changed in the state of a run.
+
+    Examples
+    --------
+    >>> change: MemoryChange = {
+    ...     "depth": 0, "name": "prices", "steps": ["[i0"], "what": "remove", "length": 0, "nodes": [],
+    ... }
+    >>> change["what"]
+    'remove'
+    """
+
+    depth: int
+    """Which function, the outermost being 0."""
+    name: str
+    """The variable."""
+    steps: list[str]
+    """The steps from its value to the place."""
+    what: str
+    """``set``, ``remove``, or for lists ``length``."""
+    length: int
+    """That of a list."""
+    nodes: list[MemoryNode]
+    """The new value is the first; for a longer list, a list of what comes at its end."""
 
 
 class _Kind(TypedDict):
@@ -85,6 +139,10 @@ class Job(_Kind, total=False):
     """How many nodes that may have."""
     only: list[tuple[str, int]]
     """Files and lines whose functions are traced, besides test code; all unless there."""
+    point: int
+    """Before which executed statement the state is read or changed, from 0."""
+    changes: list[MemoryChange]
+    """What is changed there."""
     fork: Callable[[int], bool]
     """Forks for one of these; never written, since only the process that runs the test adds it."""
 
@@ -220,6 +278,22 @@ class Findings(TypedDict, total=False):
     """The path of the run."""
     functions: list[tuple[str, int, Sequence[Body]]]
     """The loaded sources with the numbers of their first functions, and the bodies of these."""
+    executed: str
+    """The executed statements in order: their numbers, in a column of int32 in base 64."""
+    calls: str
+    """For each the number of its call, from 0."""
+    called_at: str
+    """For each call the index of the statement from which it was made, -1 for none."""
+    statements: list[tuple[str, int, Sequence[Statement]]]
+    """The loaded sources with the numbers of their first statements, and their statements."""
+    memory: MemoryGraph
+    """The state before it is changed."""
+    refused: str
+    """Why the state could not be changed; empty if it could."""
+    raised: tuple[str, int] | None
+    """File and line of the program where the exception that ended the test was raised; None for test code."""
+    line: int
+    """The line of test code where that passed last; 0 for none."""
     observed: list[ObservedSites]
     """What predicates hold for the values of each place that was reached."""
 

@@ -10,6 +10,7 @@ from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.observations import Observing
 from suspectra_recorder.experiments.paths import NotingPath
+from suspectra_recorder.experiments.program_states import make_state_kinds
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
 from suspectra_recorder.experiments.value_kinds import make_value_kinds
@@ -138,4 +139,6 @@ def make_kinds(
         kinds |= make_value_kinds(board)
     if "path" in names:
         kinds["path"] = NotingPath(board, sources)
+    if "statements" in names:
+        kinds |= make_state_kinds(name_of, is_test)
     return kinds

@@ -8,10 +8,10 @@ are in a dictionary or in slots.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from suspectra_recorder.experiments.literals import as_number
+from suspectra_recorder.experiments.stored_attributes import UNCHANGED, Stores
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
@@ -22,14 +22,10 @@ MAX_PARTS = 8
 DEPTH = 2
 """Levels of a value that are looked at."""
 
-UNCHANGED = object()
-"""Stands for a copy that can't be made."""
-
 Path = tuple[str, ...]
 _Rebuild = Callable[[object], object]
 
 _mro = type.__dict__["__mro__"].__get__
-_names = type.__dict__["__dict__"].__get__
 
 
 def numbers(value: object) -> dict[Path, object]:
@@ -123,9 +119,7 @@ def _item(items: list[object], index: int, new: object) -> list[object]:
 
 
 def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[tuple[str, object, _Rebuild]]:
-    if id(cls) not in _known:
-        _known[id(cls)] = cls, _Stores(bases)
-    stores = _known[id(cls)][1]
+    stores = Stores.of(cls, bases)
     if stores.final:
         return
     attributes = stores.read(value)
@@ -135,53 +129,3 @@ def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[t
             return stores.copy(cls, {**attributes, name: new})
 
         yield f".{name}", attributes[name], rebuild
-
-
-class _Stores:
-    """Where the attributes of a class's instances are stored."""
-
-    def __init__(self, bases: tuple[type, ...]):
-        self.dictionary: Any = None
-        self.slots: dict[str, Any] = {}
-        self.final = False  # a copy would do something when it goes, or would be a member that no enumeration has
-        for base in bases:
-            names = _names(base)
-            self.final |= "__del__" in names or "_member_map_" in names
-            for name, descriptor in names.items():
-                if type(name) is not str:
-                    continue
-                if name == "__dict__" and type(descriptor) is GetSetDescriptorType:
-                    self.dictionary = self.dictionary or descriptor
-                elif type(descriptor) is MemberDescriptorType and not name.startswith("__"):
-                    self.slots.setdefault(name, descriptor)
-        self.final |= self.dictionary is None and not self.slots
-
-    def read(self, value: object) -> dict[str, object]:
-        """What an instance has stored."""
-        attributes: dict[str, object] = {}
-        if self.dictionary is not None:
-            stored = self.dictionary.__get__(value)
-            if type(stored) is dict and all(type(name) is str for name in stored):
-                attributes.update(stored)
-        for name, descriptor in self.slots.items():
-            try:
-                attributes[name] = descriptor.__get__(value)
-            except AttributeError:
-                continue
-        return attributes
-
-    def copy(self, cls: type, attributes: dict[str, object]) -> object:
-        """An instance that has stored the same; `UNCHANGED` where Python has to be asked by the class."""
-        try:
-            made: Any = object.__new__(cls)
-            for name, value in attributes.items():
-                if name in self.slots:
-                    self.slots[name].__set__(made, value)
-                else:
-                    self.dictionary.__get__(made)[name] = value
-        except (TypeError, AttributeError):
-            return UNCHANGED
-        return made
-
-
-_known: dict[int, tuple[type, _Stores]] = {}  # by identity, since a class may have a hash of its own

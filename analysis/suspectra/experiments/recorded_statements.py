@@ -1,0 +1,148 @@
+"""The statements that runs of tests execute, as a machine has noted them, and the states before them."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.experiments.recorded_paths import MAX_EVENTS
+from suspectra.experiments.repeated_test import LEAST_SECONDS, LEAST_STEPS, STEPS_FACTOR, TIME_FACTOR
+from suspectra.experiments.runs import Answer, Runs, answer_of
+from suspectra.location import Location
+from suspectra.paths.path import Path
+from suspectra.paths.structure import structural_path
+from suspectra_recorder.experiments.exchange import Job, MemoryChange, MemoryGraph, RunAnswer
+from suspectra_recorder.experiments.statement_marks import NOTHING, Statement
+
+STATEMENTS: Job = {"kind": "statements"}
+"""The job that changes nothing, and notes the executed statements."""
+
+
+class RecordedRun(NamedTuple):
+    """A run with the statements that it executed.
+
+    Parameters
+    ----------
+    answer : Answer
+        How it ended.
+    path : Path
+        The executed statements. Their numbers are those of `Statements.locations`.
+    """
+
+    answer: Answer
+    path: Path
+
+
+class Statements:
+    """Records the statements that tests execute, with the same numbers in all runs.
+
+    Attributes
+    ----------
+    locations : list of Location
+        Where the statements are; of those that contain others, what is evaluated before these.
+
+    Examples
+    --------
+    >>> Statements().locations
+    []
+    """
+
+    def __init__(self) -> None:
+        self.locations: list[Location] = []
+        self._block: list[int] = []
+        self._owner: list[int] = []
+        self._first: dict[str, int] = {}
+
+    def record(self, runs: Runs, test: str, seconds: float) -> RecordedRun:
+        """Run a test unaltered, and note what it executes.
+
+        Parameters
+        ----------
+        runs : Runs
+            What runs it; it was started for runs of the kind ``statements``.
+        test : str
+            Its name.
+        seconds : float
+            How long it may take.
+
+        Returns
+        -------
+        RecordedRun
+            However the test ends.
+        """
+        (answer,) = runs.ask(test, [STATEMENTS], steps=MAX_EVENTS, seconds=seconds)
+        return self.from_answer(answer)
+
+    def from_answer(self, answer: RunAnswer) -> RecordedRun:
+        """Read what a machine answered to a job like `STATEMENTS`.
+
+        Parameters
+        ----------
+        answer : RunAnswer
+            As JSON has it.
+
+        Returns
+        -------
+        RecordedRun
+            Of the thread that ran the test.
+        """
+        sources = answer.get("statements", ())
+        numbers = np.full(max((first + len(points) for _, first, points in sources), default=0), -1, np.int64)
+        for file, first, points in sources:
+            own = self._first_of(file, [Statement(*point) for point in points])
+            numbers[first : first + len(points)] = np.arange(own, own + len(points))
+        executed = _column(answer.get("executed", ""))
+        calls, called_at = _column(answer.get("calls", "")), _column(answer.get("called_at", ""))
+        path = structural_path(
+            numbers[np.array(executed, np.int64)].tolist(), calls, called_at, self._block, self._owner
+        )
+        return RecordedRun(answer_of(answer), path)
+
+    def _first_of(self, file: str, points: Sequence[Statement]) -> int:
+        """The number of the first statement of a file."""
+        if file not in self._first:
+            first = self._first[file] = len(self.locations)
+            self.locations += [Location(file, one.line, one.end_line) for one in points]
+            self._block += [first + one.block for one in points]
+            self._owner += [NOTHING if one.owner == NOTHING else first + one.owner for one in points]
+        return self._first[file]
+
+
+def state_before(
+    runs: Runs, test: str, run: RecordedRun, point: int, changes: Sequence[MemoryChange] = ()
+) -> tuple[Answer, MemoryGraph | None]:
+    """Read the state before an executed statement, or change it.
+
+    Parameters
+    ----------
+    runs : Runs
+        What runs the test; it was started for runs of the kind ``statements``.
+    test : str
+        Its name.
+    run : RecordedRun
+        Its unaltered run.
+    point : int
+        The position of the statement in the path of the run.
+    changes : sequence of MemoryChange
+        What is changed; if there is nothing, the state is read.
+
+    Returns
+    -------
+    answer : Answer
+        How the run ended.
+    state : MemoryGraph or None
+        None if it was not read.
+    """
+    job: Job = {"kind": "memory", "point": point, "changes": list(changes)}
+    steps = max(LEAST_STEPS, STEPS_FACTOR * len(run.path))
+    seconds = max(LEAST_SECONDS, TIME_FACTOR * run.answer.seconds)
+    (answer,) = runs.ask(test, [job], steps=steps, seconds=seconds)
+    return answer_of(answer), answer.get("memory")
+
+
+def _column(text: str) -> list[int]:
+    found: list[int] = np.frombuffer(b64decode(text), np.int32).tolist()
+    return found

@@ -1,0 +1,129 @@
+"""Delta debugging: a smallest part of some differences that makes a passing run fail (Zeller 2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+Differences = frozenset[int]
+"""Some of the differences between two runs, by their numbers."""
+
+
+class Verdict(Enum):
+    """How a run ends in which some differences are applied.
+
+    Examples
+    --------
+    >>> Verdict("?") is Verdict.UNRESOLVED
+    True
+    """
+
+    PASSES = "✔"
+    FAILS = "✘"
+    """In the same way as the failing run."""
+    UNRESOLVED = "?"
+    """Anything else."""
+
+
+class Isolated(NamedTuple):
+    """What delta debugging has found.
+
+    Parameters
+    ----------
+    passing : frozenset of int
+        Differences with which the run passes.
+    failing : frozenset of int
+        Those and the cause: the run fails.
+    minimal : bool
+        Whether nothing can be left out of the cause; False where the search was ended.
+
+    Examples
+    --------
+    >>> Isolated(frozenset({1}), frozenset({1, 4}), True).cause
+    frozenset({4})
+    """
+
+    passing: Differences
+    failing: Differences
+    minimal: bool
+
+    @property
+    def cause(self) -> Differences:
+        """The differences that decide between passing and failing."""
+        return self.failing - self.passing
+
+
+def isolate(number: int, test: Callable[[Differences], Verdict], go_on: Callable[[], bool] = lambda: True) -> Isolated:
+    """Narrow differences down to a cause from which nothing can be left out.
+
+    Parameters
+    ----------
+    number : int
+        How many differences there are. A run passes with none of them, and fails with all.
+    test : callable
+        Tells how a run ends with some of them. It is called once for each set.
+    go_on : callable, optional
+        Asked before each test; if it says no, what is known is the result.
+
+    Returns
+    -------
+    Isolated
+        1-minimal: without any single difference of the cause, or with any single one more to the passing side, the run
+        neither passes nor fails otherwise than known.
+
+    Examples
+    --------
+    >>> isolate(8, lambda some: Verdict.FAILS if {2, 5} <= some else Verdict.PASSES).cause in ({2}, {5})
+    True
+    >>> both = {frozenset(): Verdict.PASSES, frozenset(range(4)): Verdict.FAILS}
+    >>> sorted(isolate(4, lambda some: both.get(some, Verdict.UNRESOLVED)).cause)
+    [0, 1, 2, 3]
+    """
+    known = {frozenset[int](): Verdict.PASSES, frozenset(range(number)): Verdict.FAILS}
+
+    def ask(some: Differences) -> Verdict | None:
+        if some not in known:
+            if not go_on():
+                return None
+            known[some] = test(some)
+        return known[some]
+
+    low, high, parts = frozenset[int](), frozenset(range(number)), 2
+    while len(high - low) > 1:
+        left = sorted(high - low)
+        parts = min(parts, len(left))
+        found = _step(low, high, _split(left, parts), ask)
+        if found is None:
+            return Isolated(low, high, False)
+        if found == (low, high):
+            if parts == len(left):
+                break
+            parts = min(2 * parts, len(left))
+        else:
+            increases = found[0] > low and found[1] == high
+            low, high = found
+            parts = max(parts - 1, 2) if increases else 2
+    return Isolated(low, high, True)
+
+
+def _step(
+    low: Differences, high: Differences, parts: Iterable[Differences], ask: Callable[[Differences], Verdict | None]
+) -> tuple[Differences, Differences] | None:
+    """The next two sets; the same ones if no part tells more, None if the search was ended."""
+    for part in parts:
+        for some in (low | part, high - part):
+            verdict = ask(some)
+            if verdict is None:
+                return None
+            if verdict is Verdict.FAILS:
+                return low, some
+            if verdict is Verdict.PASSES:
+                return some, high
+    return low, high
+
+
+def _split(some: Sequence[int], parts: int) -> Iterable[Differences]:
+    size = len(some)
+    for part in range(parts):
+        yield frozenset(some[part * size // parts : (part + 1) * size // parts])

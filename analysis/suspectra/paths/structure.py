@@ -1,0 +1,93 @@
+"""Which executed statements of two runs are comparable, from how the statements of a program are nested.
+
+The index of an executed statement is that of the statement around it in the same call, how often the block was entered
+from there, and for the first ones of a call the statement that made it (Xin, Sumner & Zhang 2008 call this structural
+indexing). So a round of a loop has the same index in two runs even if loops inside of earlier rounds went on longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.paths.path import NO_BRANCH, Path
+
+
+def structural_path(
+    executed: Sequence[int], call: Sequence[int], called_at: Sequence[int], block: Sequence[int], owner: Sequence[int]
+) -> Path:
+    """Make the path of all executed statements of a run.
+
+    Parameters
+    ----------
+    executed : sequence of int
+        The number of each executed statement, in order; the same numbers in every run.
+    call : sequence of int
+        For each the number of its call.
+    called_at : sequence of int
+        For each call the index in `executed` of the statement that made it; -1 for none.
+    block : sequence of int
+        For each statement the first one of the list of statements that it is in.
+    owner : sequence of int
+        For each statement the one that this list belongs to; -1 for the body of a function.
+
+    Returns
+    -------
+    Path
+        The first statement of a block depends on the statement that the block belongs to, or on the one that made the
+        call; the others depend on the first one.
+
+    Examples
+    --------
+    >>> # 0: for …:   1: total += one   2: return total
+    >>> blocks, owners = [0, 1, 0], [-1, 0, -1]
+    >>> one = structural_path([0, 1, 2], [0, 0, 0], [-1], blocks, owners)
+    >>> two = structural_path([0, 1, 1, 2], [0, 0, 0, 0], [-1], blocks, owners)
+    >>> one.aligned(two).tolist()
+    [0, 1, 3]
+    """
+    first: dict[tuple[int, int], int] = {}
+    last: dict[tuple[int, int], int] = {}
+    depends_on: list[int] = []
+    for event, (number, of) in enumerate(zip(executed, call, strict=True)):
+        if block[number] != number:
+            depends_on.append(first.get((of, block[number]), -1))
+        else:
+            around = owner[number]
+            depends_on.append(last.get((of, around), -1) if around >= 0 else called_at[of] if of >= 0 else -1)
+            first[of, number] = event
+        last[of, number] = event
+    statement = np.array(executed, np.int64)
+    return Path(statement, np.array(depends_on, np.int64), np.full(len(statement), NO_BRANCH, np.int64))
+
+
+def comparable_points(failing: Path, passing: Path) -> list[tuple[int, int]]:
+    """Find the executed statements before which the states of two runs can be compared.
+
+    Parameters
+    ----------
+    failing, passing : Path
+        As `structural_path` makes them.
+
+    Returns
+    -------
+    list of (int, int)
+        Positions in the failing run, ascending, and in the passing one, ascending too.
+
+    Examples
+    --------
+    >>> path = structural_path([0, 1], [0, 0], [-1], [0, 0], [-1, -1])
+    >>> comparable_points(path, path)
+    [(0, 0), (1, 1)]
+    """
+    counterpart: Ints = failing.aligned(passing)
+    found: list[tuple[int, int]] = []
+    reached = -1
+    for position in np.flatnonzero(counterpart >= 0).tolist():
+        other = int(counterpart[position])
+        if other > reached:
+            found.append((position, other))
+            reached = other
+    return found

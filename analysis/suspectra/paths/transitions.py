@@ -1,0 +1,184 @@
+"""What makes the difference between a failing and a passing run, from place to place (Cleve & Zeller 2005)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+from suspectra.location import Location
+
+CauseT = TypeVar("CauseT", bound=Hashable)
+
+MAX_PROBES = 24
+"""Points at which a first cause is looked for."""
+
+
+class CausePlace(NamedTuple):
+    """A place of a state that is a cause of the failure, or a part of one.
+
+    Parameters
+    ----------
+    place : str
+        The access path, such as ``items[2]`` or ``len(items)``.
+    function : str
+        The function whose variable it begins with.
+    failing, passing : str
+        What is there in each run.
+
+    Examples
+    --------
+    >>> str(CausePlace("base", "fee", "502", "500"))
+    '`base` is 502, not 500'
+    """
+
+    place: str
+    function: str
+    failing: str
+    passing: str
+
+    def __str__(self) -> str:
+        return f"`{self.place}` is {self.failing}, not {self.passing}"
+
+
+class Transition(NamedTuple):
+    """A step from one cause to the next.
+
+    Parameters
+    ----------
+    location : Location
+        The statement after which the new cause is there; for the first cause the one before which it is seen first.
+    instance : int
+        Its how many-th time in the failing run, from 1.
+    places : tuple of CausePlace
+        The new cause; empty for the step to the failure.
+    first : bool
+        Whether it is the first cause.
+    around : tuple of Location
+        Other statements that the failing run executed in this step, the last ones first.
+
+    Examples
+    --------
+    >>> step = Transition(Location("fee.py", 10, 10), 1, (CausePlace("base", "fee", "502", "500"),), False, ())
+    >>> str(step)
+    '`base` is 502, not 500, since fee.py:10'
+    """
+
+    location: Location
+    instance: int
+    places: tuple[CausePlace, ...]
+    first: bool
+    around: tuple[Location, ...]
+
+    def __str__(self) -> str:
+        if not self.places:
+            return f"the test fails after {self.location.short}"
+        causes = " and ".join(map(str, self.places))
+        return f"{causes}, {'before' if self.first else 'since'} {self.location.short}"
+
+
+class CauseSteps(NamedTuple):
+    """Between which points causes are different.
+
+    Parameters
+    ----------
+    first, last : int
+        The first and the last point that is known to have a cause.
+    steps : tuple of (int, int)
+        Pairs of points with different causes; no cause is known for a point between the two.
+
+    Examples
+    --------
+    >>> CauseSteps(0, 3, ((1, 2),)).steps
+    ((1, 2),)
+    """
+
+    first: int
+    last: int
+    steps: tuple[tuple[int, int], ...]
+
+
+def cause_steps(points: int, cause: Callable[[int], CauseT | None]) -> Iterator[CauseSteps]:
+    """Look for the points between which the cause of a failure becomes another one, by bisection.
+
+    Parameters
+    ----------
+    points : int
+        How many points there are.
+    cause : callable
+        Gives the cause at a point, in whatever form; None where there is none. Called once for each point.
+
+    Yields
+    ------
+    CauseSteps
+        What is known so far, each time that there is more; nothing if no cause is found.
+
+    Examples
+    --------
+    >>> causes = ["a", "a", None, "b", "b", "b", "c", None]
+    >>> *_, found = cause_steps(len(causes), causes.__getitem__)
+    >>> found
+    CauseSteps(first=0, last=6, steps=((1, 3), (5, 6)))
+    """
+    known: dict[int, CauseT | None] = {}
+
+    def at(point: int) -> CauseT | None:
+        if point not in known:
+            known[point] = cause(point)
+        return known[point]
+
+    if not any(at(point) is not None for point in _spread(points)):
+        return
+    for outwards in (-1, 1):
+        _extend(points, outwards, known, at)
+        yield _steps(known)
+    pending = list(_steps(known).steps)
+    while pending:
+        begin, end = pending.pop(0)
+        middle = (begin + end) // 2
+        inside = sorted(range(begin + 1, end), key=lambda point: abs(point - middle))
+        # what has no cause near the middle is not searched for one for ever
+        point = next((one for one in inside[:MAX_PROBES] if at(one) is not None), None)
+        if point is None:
+            continue
+        pending += [
+            (one, other) for one, other in ((begin, point), (point, end)) if at(one) != at(other) and other > one + 1
+        ]
+        yield _steps(known)
+
+
+def _spread(points: int) -> Iterator[int]:
+    """The first point, the last one, and those in the middle of what is left."""
+    seen = set()
+    parts = 1
+    while parts <= MAX_PROBES:
+        for part in range(parts + 1):
+            point = part * (points - 1) // parts if points else -1
+            if point >= 0 and point not in seen:
+                seen.add(point)
+                yield point
+        parts *= 2
+
+
+def _extend(points: int, outwards: int, known: dict[int, CauseT | None], at: Callable[[int], CauseT | None]) -> None:
+    """Look for the outermost point with a cause, between those with one and the next without."""
+    with_cause = [point for point, cause in known.items() if cause is not None]
+    inner = max(with_cause) if outwards > 0 else min(with_cause)
+    outer = points if outwards > 0 else -1
+    for point, cause in known.items():
+        if cause is None and (point - inner) * outwards > 0 and (outer - point) * outwards > 0:
+            outer = point
+    while abs(outer - inner) > 1:
+        middle = (inner + outer) // 2
+        if at(middle) is None:
+            outer = middle
+        else:
+            inner = middle
+
+
+def _steps(known: dict[int, CauseT | None]) -> CauseSteps:
+    with_cause = sorted(point for point, cause in known.items() if cause is not None)
+    pairs = pairwise(with_cause)
+    return CauseSteps(
+        with_cause[0], with_cause[-1], tuple((one, other) for one, other in pairs if known[one] != known[other])
+    )

@@ -1,0 +1,140 @@
+"""Letting each statement of a source's functions say that it is about to be executed, without changing what it does.
+
+In front of each statement stands ``marks.at(number)``. Code that is executed by an import is left as it is, and so are
+the bodies of classes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+NOTHING = -1
+"""The number of no statement."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Statement(NamedTuple):
+    """A statement of a function: lines from 1.
+
+    Parameters
+    ----------
+    line, end_line : int
+        Where it begins, and where that ends which is evaluated before any statement inside of it.
+    block : int
+        The first statement of the list of statements that it is in; a number in the source.
+    owner : int
+        The statement that this list belongs to, `NOTHING` for the body of a function; a number in the source.
+
+    Examples
+    --------
+    >>> Statement(3, 3, block=1, owner=0).owner
+    0
+    """
+
+    line: int
+    end_line: int
+    block: int
+    owner: int
+
+
+def insert_statement_marks(tree: ast.Module, name: str, first: int) -> list[Statement]:
+    r"""Mark the statements of all functions of a source.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The source; changed in place.
+    name : str
+        The string that stands for the marks; nowhere else in the source.
+    first : int
+        The number of its first statement.
+
+    Returns
+    -------
+    list of Statement
+        Its statements, by number from `first` on.
+
+    Raises
+    ------
+    RecursionError
+        When the source is nested too deeply.
+
+    Examples
+    --------
+    >>> import ast
+    >>> tree = ast.parse("def f(a):\n    if a:\n        return 1\n    return 2\n")
+    >>> [(one.line, one.block, one.owner) for one in insert_statement_marks(tree, "marks", 0)]
+    [(2, 0, -1), (3, 1, 0), (4, 0, -1)]
+    """
+    marking = _Marking(name, first)
+    for node in tree.body:
+        marking.find_functions(node)
+    return marking.statements
+
+
+class _Marking:
+    def __init__(self, name: str, first: int):
+        self.statements: list[Statement] = []
+        self._name, self._first = name, first
+
+    def find_functions(self, node: ast.AST) -> None:
+        """Mark the functions in code that is not marked itself."""
+        if isinstance(node, _FUNCTIONS):
+            self._mark(node.body, NOTHING, skip_text=True)
+            return
+        for child in ast.iter_child_nodes(node):
+            self.find_functions(child)
+
+    def _mark(self, body: list[ast.stmt], owner: int, *, skip_text: bool = False) -> None:
+        """Mark the statements of a list, and those inside of them."""
+        marked: list[ast.stmt] = []
+        has_text = skip_text and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        if has_text:
+            marked.append(body[0])
+        block = len(self.statements)
+        for node in body[has_text:]:
+            number = len(self.statements)
+            self.statements.append(Statement(_first_line(node), _last_line_of_head(node), block, owner))
+            marked += [self._call(number, node), node]
+            if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+                self.find_functions(node)
+            else:
+                self._mark_inside(node, number)
+        body[:] = marked
+
+    def _mark_inside(self, node: ast.AST, owner: int) -> None:
+        for _, value in ast.iter_fields(node):
+            if not isinstance(value, list) or not value:
+                continue
+            if isinstance(value[0], ast.stmt):
+                self._mark(value, owner)
+            elif isinstance(value[0], (ast.excepthandler, ast.match_case)):
+                for part in value:
+                    self._mark_inside(part, owner)
+
+    def _call(self, number: int, place: ast.stmt) -> ast.stmt:
+        marks = ast.copy_location(ast.Constant(self._name), place)
+        function = ast.copy_location(ast.Attribute(marks, "at", ast.Load()), place)
+        constant = ast.copy_location(ast.Constant(self._first + number), place)
+        return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(function, [constant], []), place)), place)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *[one.lineno for one in decorators]])
+
+
+def _last_line_of_head(node: ast.stmt) -> int:
+    """The last line of what is evaluated before any statement inside of a node."""
+    if not hasattr(node, "body"):
+        return node.end_lineno or node.lineno
+    heads = (ast.expr, ast.withitem, ast.arguments)
+    parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, heads)]
+    lines = [getattr(inner, "end_lineno", 0) or 0 for part in parts for inner in ast.walk(part)]
+    return max([node.lineno, *lines])
