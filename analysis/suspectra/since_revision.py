@@ -19,7 +19,7 @@ from suspectra.selection.revision import Revision, project_files, start_of_branc
 
 
 def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
-    """Add what changed since a git revision, for failing tests of which no earlier pass is known.
+    r"""Add what changed since a git revision, for failing tests of which no earlier pass is known.
 
     Parameters
     ----------
@@ -42,12 +42,20 @@ def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evi
 
     Examples
     --------
+    >>> import subprocess
     >>> import numpy as np
     >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> tests = (TestResult("test_tax", Verdict.PASSED),)
-    >>> evidence = Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32))
-    >>> since_revision(evidence, folder, None) is evidence
-    True
+    >>> _ = (folder / "cart.py").write_text("total = 0\nprint(total)\n")
+    >>> git = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
+    >>> for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "Begin"]):
+    ...     _ = subprocess.run([*git, *words], cwd=folder, check=True)
+    >>> _ = (folder / "cart.py").write_text("total = 0\nprint(total + 1)\n")
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> tests = (TestResult("test_sum", Verdict.FAILED),)
+    >>> evidence = Evidence("by hand", tests, (cart,), (lines - 1,), lines[:0])
+    >>> since_revision(evidence, folder, "HEAD").changed["test_sum"].tolist()
+    [1]
     >>> since_revision(evidence, folder, "--all")
     Traceback (most recent call last):
     suspectra_recorder.errors.UsageError: --all: is not a revision. Fix: name a commit, a branch or a tag

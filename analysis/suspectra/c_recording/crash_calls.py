@@ -96,21 +96,21 @@ class CrashCalls:
         tool = shutil.which("addr2line")
         if tool is None:
             cause = "the lines in which tests crashed are not known, as there is no addr2line"
-            self._tell(Problem("", "", cause, "install binutils, and record these tests again"), problems)
+            self._report(Problem("", "", cause, "install binutils, and record these tests again"), problems)
             return []
         command = (tool, "-f", "-C", "-i", "-a", "-e", module, *map(hex, addresses))
         try:
             done = run(Program(command, os.sep, os.environ, timeout=_ADDR2LINE_TIMEOUT_S))
         except EvidenceError as error:
-            self._tell(error.problem, problems)
+            self._report(error.problem, problems)
             return []
         places = list(_places(done.stdout.decode("utf-8", "replace").splitlines()))
         if not places:
-            cause = f"the lines in which tests crashed are not known, as {os.path.basename(module)} does not tell them"
-            self._tell(Problem("", "", cause, "compile it with -g, and record these tests again"), problems)
+            cause = f"the lines in which tests crashed are not known, as {os.path.basename(module)} has no line numbers"
+            self._report(Problem("", "", cause, "compile it with -g, and record these tests again"), problems)
         return places
 
-    def _tell(self, problem: Problem, problems: list[Problem]) -> None:
+    def _report(self, problem: Problem, problems: list[Problem]) -> None:
         """Report a problem, but only once."""
         with self._lock:
             if problem.cause not in self._reported:

@@ -144,8 +144,10 @@ def terminal_width(out: TextIO) -> int:
     Examples
     --------
     >>> import io
-    >>> terminal_width(io.StringIO()) >= NARROWEST
-    True
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, COLUMNS="40"):
+    ...     terminal_width(io.StringIO())
+    72
     """
     if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return max(NARROWEST, shutil.get_terminal_size().columns)

@@ -284,8 +284,8 @@ class RecordedTests:
     >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
     >>> rows = Rows(Section("3.12.3", versions=[cart]), b"")
     >>> recorded = RecordedTests({name: KnownTest(name, False, 2, rows) for name in ("test_sum", "test_tax")})
-    >>> recorded.versions() == [cart]
-    True
+    >>> [version.path for version in recorded.versions()]
+    ['cart.py']
     """
 
     tests: dict[str, KnownTest] = field(default_factory=dict)

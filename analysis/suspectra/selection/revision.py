@@ -212,8 +212,8 @@ def start_of_branch(workspace: str) -> str | None:
 
     Examples
     --------
-    >>> start_of_branch(str(folder)) is None
-    True
+    >>> print(start_of_branch(str(folder)))  # in no repository
+    None
     """
     for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
         try:

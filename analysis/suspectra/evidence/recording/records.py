@@ -97,7 +97,7 @@ class Record:
 
     @cached_property
     def ended(self) -> Ended:
-        """What it tells of whether the sources were right."""
+        """How it ended, which says whether the sources were right."""
         passed = passes(self.result.verdict.value, flaky=self.result.flaky)
         return Ended(self.result.name, self.time, passed, self.section.run)
 
