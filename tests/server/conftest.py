@@ -137,6 +137,11 @@ class Client:
         """Answer each question with its first choice."""
         self.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
 
+    def outcome(self):
+        """Wait until what runs failing tests again has ended, and return what it says at its end."""
+        self.wait(lambda: self.messages and self.statuses[-1]["investigation"] is None)
+        return self.messages[-1]["message"]
+
     def open(self, path, text=None):
         text = Path(path).read_bytes().decode() if text is None else text
         document = {"uri": Path(path).as_uri(), "languageId": "python", "version": 1, "text": text}

@@ -60,12 +60,6 @@ def questions(client):
     return [one["params"] for one in client.asked if one["method"] == "window/showMessageRequest"]
 
 
-def ended(client):
-    """Wait for the outcome, and return it."""
-    client.wait(lambda: client.messages and client.statuses[-1]["investigation"] is None)
-    return client.messages[-1]["message"]
-
-
 def log_of(project):
     file = project / ".suspectra" / "experiments" / "log.jsonl"
     lines = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
@@ -97,7 +91,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
 
     client.agree()
     assert client.request("workspace/executeCommand", run) is True
-    said = ended(client)
+    said = client.outcome()
     assert said.startswith(f"code_of_shop.py:3: {FOUND}")
     assert [value["kind"] for value in client.progress[:1] + client.progress[-1:]] == ["begin", "end"]
     assert client.progress[0]["title"] == "Suspectra: trying what makes tests pass"
@@ -143,7 +137,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
     uri = client.open(source)
     client.agree()
     assert client.command("testSuspect", uri, IF) is True
-    assert FOUND in ended(client)
+    assert FOUND in client.outcome()
     client.edit(uri, (0, 0), (0, 0), "# one line more\n")
     at = {"textDocument": {"uri": uri}, "position": {"line": IF + 1, "character": 5}}
     diff = "```diff\n-    if amount > 10:\n+    if amount >= 10:\n```"
@@ -183,11 +177,11 @@ def test_one_suspect_can_be_tested_alone(client, project):
     (action,) = [one for one in actions if one["title"] == "Test this suspect"]
     assert action["command"]["arguments"] == [uri, IF]
     assert client.command("testSuspect", uri, IF) is True
-    assert FOUND in ended(client)
+    assert FOUND in client.outcome()
     assert {line["line"] for line in log_of(project)} == {IF + 1}
     client.messages.clear()
     assert client.command("testSuspect", uri, 1) is True
-    assert ended(client).startswith("code_of_shop.py:2: ")  # the answer is about this line
+    assert client.outcome().startswith("code_of_shop.py:2: ")  # the answer is about this line
     with pytest.raises(client.Error, match="No failing test executes"):
         client.command("testSuspect", uri, len(CODE.splitlines()) - 1)
 
@@ -197,7 +191,7 @@ def test_values_can_be_hidden(client, project):
     uri = client.open(project / "code_of_shop.py")
     client.agree()
     assert client.command("testSuspect", uri, 1) is True
-    assert "2 of 2 failing tests pass with paid = (expected)." in ended(client)
+    assert "2 of 2 failing tests pass with paid = (expected)." in client.outcome()
     assert any("paid = (expected)" in line["message"] for line in client.logged)
     assert not any("paid = 9" in line["message"] for line in client.logged)
     tried = [line["action"] for line in log_of(project) if line["kind"] == "value"]
@@ -244,7 +238,7 @@ def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     assert titles(10) == titles(11) == []  # this one passes
     client.agree()
     assert client.command("investigate", None, None, {"uri": uri, "position": {"line": 6, "character": 4}}) is True
-    assert FOUND in ended(client)
+    assert FOUND in client.outcome()
     assert {line["test"] for line in log_of(project)} >= set(DISCOUNT)
 
 
@@ -265,7 +259,7 @@ def test_cancelling_keeps_what_is_known_and_nothing_waits_for_experiments(client
     assert client.statuses[-1]["investigation"]
 
     assert client.command("cancelInvestigation") is True
-    assert "cancelled after" in ended(client)
+    assert "cancelled after" in client.outcome()
     assert client.command("cancelInvestigation") is False
     assert log_of(project)
 
@@ -303,7 +297,7 @@ def test_what_can_not_be_run_again_is_said(client, project):
     client.start(project, options={"testCommand": ["python", "-m", "unittest"]})
     client.agree()
     assert client.command("investigate") is True
-    assert "only tests that pytest runs" in ended(client)
+    assert "only tests that pytest runs" in client.outcome()
     with pytest.raises(client.Error, match="None of these tests failed"):
         client.command("investigate", project.as_uri(), ["test_shop.py::test_no_discount"])
     client.open(project / "code_of_shop.py", CODE.replace("amount > 10", "amount >= 10"))

@@ -1,7 +1,5 @@
 """Comparing values of failing and passing tests: on request, in a trusted workspace, said on the lines they are at."""
 
-import shutil
-
 import pytest
 
 from suspectra.evidence.observations import OBSERVATIONS
@@ -29,6 +27,7 @@ def test_reversed(first):
 def test_forwards(first):
     assert days(first, 5) == 3 * (5 - first)
 """
+FILES = {"code_of_periods.py": CODE, "test_periods.py": TESTS}
 FOUND = (
     "In all 3 failing tests that were observed `first > last` here, in no passing one of 6."
     " 10% of the groups of 3 passing tests have such a predicate of their own."
@@ -38,37 +37,12 @@ FAILING = "test_periods.py::test_reversed[1]"
 WHOLE = 1
 
 
-@pytest.fixture(scope="module")
-def recorded_project(tmp_path_factory, shared_record):
-    root = tmp_path_factory.mktemp("compared") / "periods"
-    root.mkdir()
-    (root / "code_of_periods.py").write_text(CODE)
-    (root / "test_periods.py").write_text(TESTS)
-    (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
-    done = shared_record(root)
-    assert done.returncode == 1, done.stdout + done.stderr
-    return root
-
-
-@pytest.fixture
-def project(recorded_project, tmp_path):
-    root = tmp_path / "periods"
-    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
-    return root
-
-
-def ended(client):
-    """Wait for the outcome, and return it."""
-    client.wait(lambda: client.messages and client.statuses[-1]["investigation"] is None)
-    return client.messages[-1]["message"]
-
-
 def test_how_values_compare_is_said_on_its_line_with_any_technique(client, project):
     client.start(project)
     uri = client.open(project / "code_of_periods.py")
     client.wait_for_state("ready")
     assert client.command("compareValues") is True
-    assert ended(client) == (
+    assert client.outcome() == (
         "code_of_periods.py:7: In all 3 failing tests that were observed `whole < 0` here, in no passing one of 6."
         " One of 3 such lines; 9 tests observed."
     )
@@ -93,7 +67,7 @@ def test_a_comparison_can_be_cancelled_keeps_what_is_known_and_needs_trust(clien
     with pytest.raises(client.Error, match="already running"):
         client.command("compareValues")
     assert client.command("cancelInvestigation") is True
-    assert "cancelled after" in ended(client)
+    assert "cancelled after" in client.outcome()
     assert client.command("cancelInvestigation") is False
     client.ask_until(lambda: (project / OBSERVATIONS.path).exists())
     with pytest.raises(client.Error, match="None of these tests failed"):
