@@ -118,7 +118,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     other = connect().start(project)
     assert other.suspects()["suspects"][0]["findings"] == first["findings"]
     assert other.command("investigate", None, None, {"uri": uri, "position": {"line": 0, "character": 0}}) is True
-    assert "0 altered runs" in ended(other)
+    assert "0 altered runs" in other.outcome()
     assert not questions(other)
 
     # until a source changes
