@@ -6,7 +6,8 @@ import builtins
 from _frozen_importlib_external import SourceFileLoader
 from types import CodeType
 
-from suspectra_recorder.children import SETTINGS, ChildLog, current_number, report_failure
+from suspectra_recorder.child_log import ChildLog, current_number, report_failure
+from suspectra_recorder.children import SETTINGS
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 
 from suspectra_recorder.child import follow_forks  # not only where it is needed: a forked child had better not import
-from suspectra_recorder.children import ChildLog, Children, report_failure
+from suspectra_recorder.child_log import ChildLog, report_failure
+from suspectra_recorder.children import Children
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook

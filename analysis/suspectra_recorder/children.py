@@ -8,46 +8,26 @@ it ends, even if it is killed. When a test ends, the cells of its children are a
 from __future__ import annotations
 
 import contextlib
-import errno
-from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from suspectra_recorder.child_log import CELLS, FAILURE, MARK, STATE
 from suspectra_recorder.folders import make_recording_folder
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, mmap, os, resource, struct, sys
+from suspectra_recorder.instrumentation.own import json, mmap, os, struct
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.log.frames import (
-    DAMAGE,
-    SUFFIX,
-    FrameKind,
-    LogDamage,
-    LogWriter,
-    frames,
-    is_locked,
-    lock,
-    split_json,
-    with_json,
-)
+from suspectra_recorder.log.frames import DAMAGE, SUFFIX, FrameKind, LogDamage, frames, split_json
+from suspectra_recorder.log.locks import is_locked, lock
 from suspectra_recorder.settings import BOOTSTRAP_FOLDER, CHILD_VARIABLE
-from suspectra_recorder.shared_cells import SharedCells, stored_cells
-
-if TYPE_CHECKING:
-    from suspectra_recorder.instrumentation.first_imports import FirstImport
-    from suspectra_recorder.instrumentation.loaded_file import LoadedFile
+from suspectra_recorder.shared_cells import stored_cells
 
 __builtins__ = own.builtins
 
 CHILDREN = "children"
-CELLS = ".cells"
 SETTINGS = "settings.json"
-STATE = "state"
 _OWNER = "owner"
 # current number, mark of the last child, whether packages are recorded, errno of a child that could not record
 _STATE = struct.Struct("<Q8s?i")
-_MARK = slice(8, 16)
-_FAILURE = slice(17, 21)
-_MIN_DESCRIPTORS = 64
 
 
 @dataclass(frozen=True)
@@ -98,6 +78,7 @@ class Children:
 
     Examples
     --------
+    >>> from suspectra_recorder.child_log import ChildLog
     >>> children = Children(str(folder), {"sources": []}, counting=False)
     >>> environ = {"PYTHONPATH": "lib"}
     >>> children.inject_env(environ)
@@ -146,7 +127,7 @@ class Children:
             stream.write(_STATE.pack(0, b"", bool(settings["sources"]), 0))
             stream.flush()
             self._state = mmap.mmap(stream.fileno(), _STATE.size)
-        self._seen = self._state[_MARK]
+        self._seen = self._state[MARK]
         self._there = False  # whether files of children may be in the folder
         self.number = 0
         self._last = 0
@@ -207,7 +188,7 @@ class Children:
     @property
     def any(self) -> bool:
         """Whether there may be a child that is not merged yet."""
-        mark = self._state[_MARK]
+        mark = self._state[MARK]
         if mark != self._seen:
             self._seen, self._there = mark, True
         return self._there
@@ -215,7 +196,7 @@ class Children:
     @property
     def failure(self) -> str:
         """Why a child could not record itself; empty if all could."""
-        number = int.from_bytes(self._state[_FAILURE], "little")
+        number = int.from_bytes(self._state[FAILURE], "little")
         return os.strerror(number) if number else ""
 
     def numbers(self) -> set[int]:
@@ -292,6 +273,7 @@ class Child:
 
     Examples
     --------
+    >>> from suspectra_recorder.child_log import ChildLog
     >>> children = Children(str(folder), {"sources": []}, counting=False)
     >>> log = ChildLog(children.folder, 1, counting=False)
     >>> cells = log.take("price.py", "9b5e", 8, b"map")
@@ -358,193 +340,6 @@ class Child:
         for path in (self.path.removesuffix(SUFFIX) + CELLS, self.path):
             with contextlib.suppress(OSError):
                 os.unlink(path)
-
-
-class ChildLog:
-    """The log and the cells of a child, as used by the child itself.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the process that runs the tests.
-    number : int
-        The number with which this process was started.
-    counting : bool
-        Whether cells count.
-
-    Raises
-    ------
-    OSError
-        When the run is over, or the limit of open files is too low.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.first_imports import FirstImport, FirstImports
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> from suspectra_recorder.instrumentation.loaded_file import LoadedFile
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> log = ChildLog(children.folder, 1, counting=False)
-    >>> vat = log.take("tax.py", "77aa", 8, b"map")
-    >>> vat[1] = 1
-    >>> first = FirstImport(FirstImports(ImportHook(str), log.imported), "price", "price.py")
-    >>> cells = log.room(first, LoadedFile("price.py", "9b5e", [0] * 8, b"map"))
-    >>> cells[0] = 1
-    >>> log.imported(first)
-    >>> log.close()
-    >>> child, = children.started_by({1})
-    >>> files, imports = child.contents()
-    >>> [(file.path, file.cells) for file in files]
-    [('tax.py', [0, 1, 0, 0, 0, 0, 0, 0])]
-    >>> [(module, [file.cells for file in ran]) for module, ran in imports]
-    [('price.py', [[1, 0, 0, 0, 0, 0, 0, 0]])]
-    >>> children.close()
-    """
-
-    def __init__(self, folder: str, number: int, counting: bool):
-        if _descriptors() < _MIN_DESCRIPTORS:  # leave the remaining descriptors to the program
-            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        mark = os.urandom(8)
-        self.folder = folder
-        self.number = number
-        self._imports: dict[FirstImport, int] = {}
-        base = os.path.join(folder, f"{number}-{os.getpid()}-{mark.hex()}")
-        self._cells = SharedCells(base + CELLS, counting)
-        self._log = LogWriter(base + SUFFIX)
-        try:
-            _write_state(folder, _MARK, mark)
-        except OSError:
-            self._log.close()
-            raise
-
-    def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> MutableSequence[int]:
-        """Allocate cells for a source.
-
-        Parameters
-        ----------
-        path : str
-            The recorded name of the source.
-        digest : str
-            SHA-256 of the source, hexadecimal.
-        cells : int
-            How many cells it needs.
-        source_map : bytes
-            The map of its probes; empty if the process that runs the tests has it.
-        **more : int
-            Further fields of the frame's head.
-
-        Returns
-        -------
-        mutable sequence of int
-            The cells, all zero.
-        """
-        at, room = self._cells.take(cells)
-        head = {"path": path, "digest": digest, "cells": cells, "at": at, **more}
-        self._log.write(FrameKind.FILE, with_json(head, source_map))
-        return room
-
-    def room(self, first: FirstImport, file: LoadedFile) -> MutableSequence[int]:
-        """Allocate cells for what a first import runs of a source.
-
-        Parameters
-        ----------
-        first : FirstImport
-            The import.
-        file : LoadedFile
-            The source.
-
-        Returns
-        -------
-        mutable sequence of int
-            The cells, all zero; an unused list if the log can't be written.
-        """
-        number = self._imports.setdefault(first, len(self._imports) + 1)
-        try:
-            return self.take(file.path, file.digest, len(file.cells), b"", **{"import": number})
-        except OSError:  # the program's own code must not see the error
-            return [0] * len(file.cells)
-
-    def imported(self, first: FirstImport) -> None:
-        """Note that a first import succeeded.
-
-        Parameters
-        ----------
-        first : FirstImport
-            The import.
-        """
-        if first in self._imports:
-            self._log.write(FrameKind.SHARED, with_json({"import": self._imports[first], "module": first.path}))
-
-    def close(self) -> None:
-        """Close the log, which belongs to another process after a fork."""
-        self._log.close()
-
-
-def report_failure(folder: str, error: OSError) -> None:
-    """Report to the process that runs the tests that this one can't record itself.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the run.
-    error : OSError
-        The reason.
-
-    Examples
-    --------
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> report_failure(children.folder, OSError(errno.EMFILE, "Too many open files"))
-    >>> children.failure
-    'Too many open files'
-    >>> children.close()
-    """
-    with contextlib.suppress(OSError):  # the run is over
-        _write_state(folder, _FAILURE, (error.errno or errno.EIO).to_bytes(4, "little"))
-
-
-def _write_state(folder: str, place: slice, value: bytes) -> None:
-    with open(os.path.join(folder, STATE), "rb+") as stream:
-        stream.seek(place.start)
-        stream.write(value)
-
-
-def _descriptors() -> int:
-    """The number of files that this process may open."""
-    if resource is None:
-        return _MIN_DESCRIPTORS
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
-
-
-def current_number(folder: str) -> int:
-    """Return the number with which children are started now.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the run.
-
-    Returns
-    -------
-    int
-        0 if no test is running.
-
-    Raises
-    ------
-    OSError
-        When the run is over.
-
-    Examples
-    --------
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> children.next_number(), children.next_number()
-    (1, 2)
-    >>> current_number(children.folder)
-    2
-    >>> children.remove_env(os.environ)
-    >>> children.close()
-    """
-    with open(os.path.join(folder, STATE), "rb") as stream:
-        return int.from_bytes(stream.read(8), "little")
 
 
 def _sweep(above: str) -> None:

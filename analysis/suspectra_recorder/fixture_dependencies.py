@@ -14,7 +14,8 @@ from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.own import hashlib, os
 from suspectra_recorder.instrumentation.probes import ModuleMap
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.recorder import Recorder, imported_files
+from suspectra_recorder.recorder import Recorder
+from suspectra_recorder.unseen import imported_files
 
 if TYPE_CHECKING:
     import pytest

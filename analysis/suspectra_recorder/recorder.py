@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from suspectra_recorder.child_process_merge import ChildProcessMerge
 from suspectra_recorder.children import CHILDREN, Children
+from suspectra_recorder.clock import Clock
 from suspectra_recorder.early import EarlyStart
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError, make_recording_folder
@@ -57,6 +58,7 @@ class Recorder:
     >>> from suspectra_recorder.log.sections import SectionReader
     >>> recorder = Recorder(Scope(str(folder)), "8f3a")
     >>> recorder.start()
+    >>> recorder.record_children()
     >>> recorder.collected({"test_price.py": ["test_price.py::test_vat"]}, tried=[""])
     >>> recorder.not_collected(CollectionError("test_tax.py", "NameError", "rate"))
     >>> number = recorder.file_without_probes("test_price.py", "9b5e", b"")
@@ -116,8 +118,8 @@ class Recorder:
         self._frozen_setup: tuple[list[int], bytes] = ([], b"")
         self.folder = make_recording_folder(scope.root, RECORDING)
         try:
-            self._behind, self._last = _clock_behind(self.folder), 0
-            started = self._now()
+            self._clock = Clock(self.folder)
+            started = self._clock.now()
             name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
             self.log = LogWriter(os.path.join(self.folder, name))
         except OSError as error:
@@ -172,18 +174,7 @@ class Recorder:
         self._hooks.install()
 
     def record_children(self) -> None:
-        """Record processes that tests start from now on.
-
-        Examples
-        --------
-        >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-        >>> recorder.record_children()
-        >>> os.path.basename(os.environ["SUSPECTRA_CHILD"])
-        '0'
-        >>> recorder.stop()
-        >>> "SUSPECTRA_CHILD" in os.environ
-        False
-        """
+        """Record processes that tests start from now on."""
         settings = {
             "python": sys.version,
             "workspace": self.scope.root,
@@ -276,7 +267,7 @@ class Recorder:
         files : iterable of int
             The indices of further files on which it depends.
         """
-        head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
+        head = {**record.head(self._clock.now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._child_merge is not None:
             self._child_merge.end()
         rows = self._harvested([*files, *self._write_imports()])
@@ -293,7 +284,7 @@ class Recorder:
         record : TestRecord
             The outcome of the test.
         """
-        self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows([], b"")))
+        self._write(FrameKind.TEST, with_json(record.head(self._clock.now()), pack_rows([], b"")))
 
     def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
         """Record which files were collected completely, with their tests. Other recorded tests of these files are
@@ -309,7 +300,7 @@ class Recorder:
             The node ids of all that the run tried to collect.
         """
         names = {file: frozenset(tests) for file, tests in files.items()}
-        self._write(FrameKind.SCOPE, WholeFiles(self._now(), names, frozenset(tried)).payload())
+        self._write(FrameKind.SCOPE, WholeFiles(self._clock.now(), names, frozenset(tried)).payload())
 
     def not_collected(self, error: CollectionError) -> None:
         """Record a collection error.
@@ -319,7 +310,7 @@ class Recorder:
         error : CollectionError
             The error; its time is set.
         """
-        self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._now()).as_dict()).encode())
+        self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._clock.now()).as_dict()).encode())
         self.errors.append(error)
 
     def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
@@ -368,7 +359,7 @@ class Recorder:
             return ""
         name = os.urandom(8).hex()
         self._write_files()
-        self._write(FrameKind.SHARED, with_json({"name": name, "time": self._now()}, self._rows(passed)))
+        self._write(FrameKind.SHARED, with_json({"name": name, "time": self._clock.now()}, self._rows(passed)))
         return name
 
     def _rows(self, passed: Mapping[int, int]) -> bytes:
@@ -396,7 +387,7 @@ class Recorder:
             rows = self._rows(dict(sorted(passed.items())))
             if passed and (module, rows) not in self._import_rows:  # each child imports the same
                 self._import_rows.add((module, rows))
-                head = {"name": "", "time": self._now(), "module": module}
+                head = {"name": "", "time": self._clock.now(), "module": module}
                 self._write(FrameKind.SHARED, with_json(head, rows))
         return list(own)
 
@@ -432,23 +423,14 @@ class Recorder:
         self.hook.mark(touched, bits)
         rows = self._harvested([*touched, *self._write_imports()])
         after = self.log.size
-        self._write(FrameKind.TEST, with_json({**head, "time": self._now()}, rows))
+        self._write(FrameKind.TEST, with_json({**head, "time": self._clock.now()}, rows))
         return after
-
-    def _now(self) -> int:
-        """The time, which never goes back, since of two records of a test the later one counts."""
-        now = time.time_ns() + self._behind
-        if now < self._last:
-            self._behind += self._last - now
-            now = self._last
-        self._last = now
-        return now
 
     def _write(self, kind: FrameKind, payload: bytes) -> None:
         try:
             self.log.write(kind, payload)
-            if self._behind:
-                os.utime(self.log.path, ns=(self._now(), self._now()))  # the next run reads this time
+            if self._clock.behind:
+                os.utime(self.log.path, ns=(self._clock.now(), self._clock.now()))  # the next run reads this time
         except OSError as error:  # a full disk must not fail the tests
             self.log.close()
             self._stopped = f"suspectra: recording stopped: {error}\n"
@@ -499,27 +481,6 @@ class Recorder:
             )
 
 
-def imported_files() -> list[str]:
-    """List the files of all imported modules.
-
-    Returns
-    -------
-    list of str
-        Paths, in the order of ``sys.modules``.
-
-    Examples
-    --------
-    >>> __file__ in imported_files()
-    True
-    """
-    files = []
-    for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
-        if isinstance(path, str):
-            files.append(path)
-    return files
-
-
 def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool) -> Hooks:
     """The hooks of an early start if they fit, else new ones."""
     if early is None:
@@ -529,13 +490,3 @@ def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring
         return early.hand_over(scope)
     early.close()
     return Hooks(scope, counting=counting, monitoring=monitoring)
-
-
-def _clock_behind(folder: str) -> int:
-    """How far the clock is behind the last record, in nanoseconds: 0 unless it was set back.
-
-    Of two records of a test the later one counts, and a log is as old as its last record.
-    """
-    with os.scandir(folder) as entries:
-        newest = max((entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries if entry.is_file()), default=0)
-    return max(0, newest + 1 - time.time_ns())

@@ -113,6 +113,27 @@ def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
             yield name, path, file
 
 
+def imported_files() -> list[str]:
+    """List the files of all imported modules.
+
+    Returns
+    -------
+    list of str
+        Paths, in the order of ``sys.modules``.
+
+    Examples
+    --------
+    >>> __file__ in imported_files()
+    True
+    """
+    files = []
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str):
+            files.append(path)
+    return files
+
+
 def _customization() -> str:
     path = getattr(sys.modules.get("sitecustomize"), "__file__", None)
     return str(path) if path else "sitecustomize"

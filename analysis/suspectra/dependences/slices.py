@@ -152,6 +152,8 @@ class Slice:
     >>> found = backward(trace)
     >>> found.lines(), [branch.step.value for branch in found.tree()[0].branches]
     ({'a.py': [1, 3]}, ['1'])
+    >>> [step.line for step in found.chain(0)], found.to_json()["nodes"]
+    ([1, 3], 2)
     """
 
     trace: DependenceTrace
@@ -280,17 +282,6 @@ class Slice:
         -------
         list of Step
             From what came first to what came last.
-
-        Examples
-        --------
-        >>> from suspectra.dependences.graph import DependenceGraph
-        >>> from suspectra.dependences.trace import Site
-        >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0), (0, 2, 0)])
-        >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2, 3))
-        >>> one = np.zeros(3, np.int32)
-        >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "2", "3"], 2, one > 0, ())
-        >>> [step.line for step in backward(trace).chain(0)]
-        [1, 3]
         """
         came: dict[int, int] = {root: root for root in self.roots}
         level = list(self.roots)
@@ -342,16 +333,6 @@ class Slice:
         -------
         dict
             ``test``, ``direction``, ``nodes``: how many there are, ``lines``, ``tree`` and ``left_out``.
-
-        Examples
-        --------
-        >>> from suspectra.dependences.graph import DependenceGraph
-        >>> from suspectra.dependences.trace import Site
-        >>> graph, sites = DependenceGraph.from_edges(1, []), (Site("a.py", 1, 2, 0, "value", 0),)
-        >>> one = np.zeros(1, np.int32)
-        >>> found = backward(DependenceTrace("t", sites, graph, one, one - 1, ["1"], 0, one > 0, ())).to_json()
-        >>> found["direction"], found["lines"], found["nodes"]
-        ('backward', {'a.py': [1, 2]}, 1)
         """
         return {
             "test": self.trace.test,

@@ -15,8 +15,9 @@ from pathlib import Path
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
-from suspectra_recorder.log.frames import SUFFIX, LogDamage, is_locked
+from suspectra_recorder.log.frames import SUFFIX, LogDamage
 from suspectra_recorder.log.history import newest, newest_errors
+from suspectra_recorder.log.locks import is_locked
 from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
 
 _BELOW = Path(".suspectra", "recording")

@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterable, Mapping
 
 from suspectra_recorder.complete_file import complete_file
-from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage, lock
+from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
+from suspectra_recorder.log.locks import lock
 from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
 
 MAX_LOGS = 16

@@ -35,7 +35,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, json, os, struct, zlib
+from suspectra_recorder.instrumentation.own import json, os, struct, zlib
+from suspectra_recorder.log.locks import lock
 
 __builtins__ = own.builtins
 
@@ -486,74 +487,3 @@ class LogWriter:
 def _identity(descriptor: int) -> tuple[int, int]:
     status = os.fstat(descriptor)
     return status.st_dev, status.st_ino
-
-
-def lock(descriptor: int, *, wait: bool = True) -> bool:
-    """Lock an open file for as long as it is open.
-
-    Without locks in the platform or the file system, no file counts as locked.
-
-    Parameters
-    ----------
-    descriptor : int
-        The descriptor of the open file.
-    wait : bool, optional
-        Whether to wait until another process releases its lock.
-
-    Returns
-    -------
-    bool
-        False if another process has the lock; also True without support for locks.
-
-    Examples
-    --------
-    >>> with open(folder / "1.log", "wb") as stream:
-    ...     print(lock(stream.fileno()), is_locked(folder / "1.log"))
-    True True
-    """
-    if fcntl is None:
-        return True  # Windows can't remove open files anyway
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def is_locked(path: str | os.PathLike[str]) -> bool:
-    """Whether a process still writes a log; False if that can't be known.
-
-    Parameters
-    ----------
-    path : str or os.PathLike[str]
-        The path of the log; links are not followed.
-
-    Returns
-    -------
-    bool
-        True if another process has locked it.
-
-    Examples
-    --------
-    >>> log = LogWriter(str(folder / "1.log"))
-    >>> is_locked(log.path)
-    True
-    >>> log.close()
-    >>> is_locked(log.path)
-    False
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except (AttributeError, OSError):  # no such flags on Windows, which has no such locks either
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from suspectra.evidence.boundary import Boundary
-from suspectra_recorder.log.frames import SUFFIX, is_locked
+from suspectra_recorder.log.frames import SUFFIX
+from suspectra_recorder.log.locks import is_locked
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.pace import Pace
 from suspectra_server.session.ranker import Ranked

@@ -36,11 +36,9 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.program.flow_readers import FlowReading
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import (
-    SUFFIX,
-    is_locked,
-)
+from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.log.history import newest_errors
+from suspectra_recorder.log.locks import is_locked
 from suspectra_recorder.log.reader import Source
 from suspectra_recorder.settings import recording_folder
 

@@ -1,0 +1,78 @@
+"""Locks of files: a process locks the log that it writes, and leaves alone what another one has locked."""
+
+from __future__ import annotations
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import fcntl, os
+
+__builtins__ = own.builtins
+
+
+def lock(descriptor: int, *, wait: bool = True) -> bool:
+    """Lock an open file for as long as it is open.
+
+    Without locks in the platform or the file system, no file counts as locked.
+
+    Parameters
+    ----------
+    descriptor : int
+        The descriptor of the open file.
+    wait : bool, optional
+        Whether to wait until another process releases its lock.
+
+    Returns
+    -------
+    bool
+        False if another process has the lock; also True without support for locks.
+
+    Examples
+    --------
+    >>> with open(folder / "1.log", "wb") as first, open(folder / "1.log", "wb") as second:
+    ...     lock(first.fileno()), lock(second.fileno(), wait=False)
+    (True, False)
+    """
+    if fcntl is None:
+        return True  # Windows can't remove open files anyway
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def is_locked(path: str | os.PathLike[str]) -> bool:
+    """Whether a process still writes a log; False if that can't be known.
+
+    Parameters
+    ----------
+    path : str or os.PathLike[str]
+        The path of the log; links are not followed.
+
+    Returns
+    -------
+    bool
+        True if another process has locked it.
+
+    Examples
+    --------
+    >>> with open(folder / "1.log", "wb") as stream:
+    ...     print(lock(stream.fileno()), is_locked(stream.name))
+    True True
+    >>> is_locked(folder / "1.log")
+    False
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except (AttributeError, OSError):  # no such flags on Windows, which has no such locks either
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
