@@ -80,17 +80,19 @@ def test_what_a_docstring_lacks_is_found(docstring, found, check, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("of_class", "of_method", "lacks"),
+    ("of_class", "of_method", "body", "lacks"),
     [
-        (">>> Half(4).rounded", "Whole.", False),
-        (">>> class Other(Half):\n...     def rounded(self):\n...         pass", "Whole.", False),
-        (">>> Half(4)", "Whole.", True),
-        (">>> Half(4)", "Whole.\n\nExamples\n--------\n>>> Half(4).rounded\n2", False),
+        (">>> Half(4).rounded", "Whole.", "return 2", False),
+        (">>> class Other(Half):\n...     def rounded(self):\n...         pass", "Whole.", "return 2", False),
+        (">>> Half(4)", "Whole.", "return 2", True),
+        (">>> Half(4)", "Whole.", "...", False),  # others write it
+        (">>> Half(4)", "Whole.\n\nExamples\n--------\n>>> Half(4).rounded\n2", "return 2", False),
     ],
 )
-def test_a_method_needs_a_call_in_the_example_of_its_class(of_class, of_method, lacks, check, tmp_path):
+def test_a_method_needs_a_call_in_the_example_of_its_class(of_class, of_method, body, lacks, check, tmp_path):
     docstring = f"Half.\n\nExamples\n--------\n{of_class}\n"
-    source = f"class Half:\n    {docstring!r}\n    @property\n    def rounded(self):\n        {of_method!r}\n"
+    method = f"    @property\n    def rounded(self):\n        {of_method!r}\n        {body}\n"
+    source = f"class Half:\n    {docstring!r}\n{method}"
     owner = ast.parse(source).body[0]
     wrong = list(check.problems(check.PublicName("suspectra.report", tmp_path / "module.py", owner.body[1], owner)))
     assert any("call in the example of its class" in text for text in wrong) is lacks, wrong
