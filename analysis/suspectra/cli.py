@@ -39,6 +39,7 @@ from suspectra.paths_command import register as register_paths
 from suspectra.record_commands import RECORD_COMMANDS
 from suspectra.slice_command import register as register_slice
 from suspectra.status_command import register as register_status
+from suspectra_mcp.command import register as register_mcp
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 TABLE_TOP = 20
 GROUP_TOP = 5  # the least number of suspects of each failure group
 _DEBUG = "SUSPECTRA_DEBUG"
-_FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
+_FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown", "agent"])
 _EXPLANATION_FORMAT = click.Choice(["table", "json"])
 _PATH = click.Path(path_type=Path)
 
@@ -324,6 +325,10 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
         from suspectra.output.sarif import write_sarif
 
         write_sarif(ranking, out, workspace)
+    elif form == "agent":
+        from suspectra.output.agent import write_agent
+
+        write_agent(ranking, out, Sources(workspace))
     elif form == "csv":
         from suspectra.output.csv_output import write_csv
 
@@ -340,6 +345,7 @@ register_investigate(cli)
 register_causes(cli)
 register_slice(cli)
 register_status(cli)
+register_mcp(cli)
 register_paths(cli)
 register_evaluation(cli)
 register_markov(cli)

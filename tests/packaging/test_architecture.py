@@ -20,7 +20,7 @@ SERVER = ROOT / "server" / "suspectra_server"
 ROW = re.compile(r"^\| (`[^|]+`) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 ENDINGS = re.compile(r'"\.(pyw|pyi|pyx|cc|cpp|h)"')
 TOPS = (ROOT / "analysis", ROOT / "server")
-PACKAGES = ("suspectra_recorder", "suspectra", "suspectra_server")
+PACKAGES = ("suspectra_recorder", "suspectra", "suspectra_server", "suspectra_mcp")
 
 
 def imports(path, *, for_types=True):
@@ -51,7 +51,7 @@ def test_the_library_knows_nothing_of_the_protocol(path):
     roots = {name.partition(".")[0] for name in imports(path)}
     assert not roots & {"pygls", "lsprotocol"}
     if path.relative_to(ANALYSIS).parts[0] != "cli.py":
-        assert "suspectra_server" not in roots
+        assert not roots & {"suspectra_server", "suspectra_mcp"}
 
 
 def table():

@@ -46,9 +46,9 @@ def metadata(wheel):
 def test_each_wheel_holds_its_own_packages_and_says_that_they_are_typed(wheels):
     tops = {name: {entry.partition("/")[0] for entry in names(wheel)} for name, wheel in wheels.items()}
     version = metadata(wheels["suspectra"])["Version"]
-    assert tops["suspectra"] == {"suspectra", "suspectra_server", f"suspectra-{version}.dist-info"}
+    assert tops["suspectra"] == {"suspectra", "suspectra_server", "suspectra_mcp", f"suspectra-{version}.dist-info"}
     assert tops["pytest_suspectra"] == {"suspectra_recorder", f"pytest_suspectra-{version}.dist-info"}
-    assert {"suspectra/py.typed", "suspectra_server/py.typed"} <= names(wheels["suspectra"])
+    assert {"suspectra/py.typed", "suspectra_server/py.typed", "suspectra_mcp/py.typed"} <= names(wheels["suspectra"])
     assert "suspectra_recorder/py.typed" in names(wheels["pytest_suspectra"])
 
 

@@ -45,6 +45,7 @@ FILES = [
         "analysis/suspectra/**/*.py",
         "analysis/suspectra_recorder/**/*.py",
         "analysis/suspectra/**/*.jinja",
+        "server/suspectra_mcp/*.py",
         "server/suspectra_server/**/*.py",
         "server/suspectra_server/**/*.md",
         "vscode-extension/src/*.ts",

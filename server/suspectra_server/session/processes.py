@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from suspectra.causes.inquiry import Inquiry
     from suspectra.experiments.traces import Traces
 
+# -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
+_MAIN = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
+
+SUSPECTRA = (sys.executable, "-c", _MAIN)
+"""The command line of this installation, whatever the project calls its modules."""
+
 MAX_WAITING = 16  # events for the loop; then the program waits
 
 

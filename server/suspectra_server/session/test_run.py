@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -22,15 +21,13 @@ from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.processes import environment, events_of
+from suspectra_server.session.processes import SUSPECTRA, environment, events_of
 from suspectra_server.session.progress_bar import ProgressBar
 from suspectra_server.session.run_log import RunLog
 from suspectra_server.session.trust import Trust
 
 log = logging.getLogger(__name__)
 
-# -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
-_SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
 _USAGE = 2  # the first exit status of pytest that says that not all tests were run
 
 
@@ -190,5 +187,5 @@ def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, sc
         listing = scratch / "tests"
         listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
         options += ["--only", str(listing)]
-    arguments = (sys.executable, "-c", _SUSPECTRA, kind, *options, *rest)
+    arguments = (*SUSPECTRA, kind, *options, *rest)
     return Program(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)

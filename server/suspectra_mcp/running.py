@@ -1,0 +1,153 @@
+"""Running Suspectra's own commands, which run tests of the workspace, in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import NamedTuple
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from suspectra.cancellation import Token
+from suspectra.output.agent import MAX_PROBLEM, as_data
+from suspectra.processes.events import Ended, Output, TestProgress, Trouble
+from suspectra.processes.runner import Program, Streams
+from suspectra.processes.scratch import ScratchFolder
+from suspectra.recording.endings import in_words
+from suspectra_server.session.processes import SUSPECTRA, environment, events_of
+from suspectra_server.session.trust import Trust
+
+USAGE = 2
+"""The first exit status of pytest that says that not all tests were run."""
+
+_LAST_LINES = 5
+
+Notify = Callable[[TestProgress], Awaitable[None]]
+
+
+class Ran(NamedTuple):
+    """How a command ended.
+
+    Parameters
+    ----------
+    status : int
+        The exit status.
+    trouble : str
+        Why not all tests were run; empty if they were.
+    """
+
+    status: int
+    trouble: str
+
+
+class Commands:
+    """Runs Suspectra's own commands in a workspace.
+
+    Parameters
+    ----------
+    root : Path
+        The workspace.
+    command : sequence of str
+        What runs its tests.
+    trust : Trust
+        Whether they may run.
+    """
+
+    def __init__(self, root: Path, command: Sequence[str], trust: Trust):
+        self._root, self._command, self._trust = root, tuple(command), trust
+        self._one = asyncio.Lock()  # tests of one workspace disturb each other
+
+    async def record(self, tests: Sequence[str], *, all_tests: bool, notify: Notify) -> Ran:
+        """Run tests and record them.
+
+        Parameters
+        ----------
+        tests : sequence of str
+            Their names; empty for those that failed and those that changes can affect.
+        all_tests : bool
+            Run all of them, if none is named.
+        notify : callable
+            Given the progress.
+
+        Returns
+        -------
+        Ran
+            How it ended.
+        """
+        async with self._one:
+            with ScratchFolder() as scratch:
+                progress = scratch / "progress"
+                progress.touch()
+                options = ["--progress", str(progress)]
+                if tests:
+                    listing = scratch / "tests"
+                    listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
+                    options += ["--only", str(listing)]
+                elif not all_tests:
+                    options.append("--failed-and-affected")
+                program = self._program(["record", *options, "--", *self._command], Streams.EVENTS, progress)
+                return await self._recorded(program, notify)
+
+    async def _recorded(self, program: Program, notify: Notify) -> Ran:
+        last: list[str] = []
+        trouble, token = "", Token()
+        async with aclosing(events_of(self._trust, program, token)) as events:
+            async for event in events:
+                match event:
+                    case Output(lines):
+                        last = [*last, *(line for line in lines if line.strip())][-_LAST_LINES:]
+                    case TestProgress():
+                        await notify(event)
+                    case Trouble(text):
+                        trouble = text
+                    case Ended():
+                        if event.status < USAGE:
+                            return Ran(event.status, "")
+                        shown = " / ".join(as_data(line) for line in last)
+                        return Ran(event.status, trouble or f"{in_words(event.status)}: {shown or 'no output'}")
+        raise AssertionError("the last event says that the program has ended")
+
+    async def asked(self, arguments: Sequence[str]) -> Mapping[str, object]:
+        """Run a command that prints JSON.
+
+        Parameters
+        ----------
+        arguments : sequence of str
+            Of the command, without those of pytest.
+
+        Returns
+        -------
+        mapping
+            What it printed.
+
+        Raises
+        ------
+        ToolError
+            When it printed nothing, with the reason.
+        """
+        async with self._one:
+            program, token = self._program([*arguments, "--", *self._command], Streams.KEPT), Token()
+            async with aclosing(events_of(self._trust, program, token)) as events:
+                async for event in events:
+                    if isinstance(event, Ended):
+                        return _printed(event)
+        raise AssertionError("the last event says that the program has ended")
+
+    def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> Program:
+        return Program(
+            (*SUSPECTRA, *arguments), str(self._root), environment(), streams, guarded=True, progress=progress
+        )
+
+
+def _printed(ended: Ended) -> Mapping[str, object]:
+    try:
+        found = json.loads(ended.stdout)
+    except ValueError:
+        said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ToolError(
+            as_data(said[-1].removeprefix("suspectra: error: "), MAX_PROBLEM) if said else in_words(ended.status)
+        ) from None
+    return found if isinstance(found, dict) else {}
