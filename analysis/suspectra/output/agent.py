@@ -38,14 +38,26 @@ _Answer = TypeVar("_Answer")
 
 
 class Outcome(TypedDict):
-    """How many tests failed and passed."""
+    """How many tests failed and passed.
+
+    Examples
+    --------
+    >>> list(Outcome.__annotations__)
+    ['failed', 'passed']
+    """
 
     failed: int
     passed: int
 
 
 class SuspectAnswer(TypedDict):
-    """A suspect: ``place`` is file and line, ``executed_by`` says how many failing and passing tests execute it."""
+    """A suspect: ``place`` is file and line, ``executed_by`` says how many failing and passing tests execute it.
+
+    Examples
+    --------
+    >>> list(SuspectAnswer.__annotations__)
+    ['rank', 'place', 'function', 'source', 'executed_by', 'reason']
+    """
 
     rank: int
     place: str
@@ -56,7 +68,13 @@ class SuspectAnswer(TypedDict):
 
 
 class GroupAnswer(TypedDict):
-    """A failure group, with its first suspects."""
+    """A failure group, with its first suspects.
+
+    Examples
+    --------
+    >>> list(GroupAnswer.__annotations__)
+    ['title', 'reason', 'failing_tests', 'tests', 'suspects', 'more_of_the_last_rank']
+    """
 
     title: str
     reason: str
@@ -67,7 +85,13 @@ class GroupAnswer(TypedDict):
 
 
 class RankingAnswer(TypedDict):
-    """Which lines are suspicious."""
+    """Which lines are suspicious.
+
+    Examples
+    --------
+    >>> list(RankingAnswer.__annotations__)
+    ['notice', 'tests', 'groups', 'more_groups', 'problems']
+    """
 
     notice: str
     tests: Outcome
@@ -77,7 +101,13 @@ class RankingAnswer(TypedDict):
 
 
 class FailureAnswer(TypedDict):
-    """How a test failed: ``raised_at`` is the innermost measured line of its stack."""
+    """How a test failed: ``raised_at`` is the innermost measured line of its stack.
+
+    Examples
+    --------
+    >>> list(FailureAnswer.__annotations__)
+    ['test', 'defined_at', 'failure', 'raised_at']
+    """
 
     test: str
     defined_at: str
@@ -86,7 +116,13 @@ class FailureAnswer(TypedDict):
 
 
 class ExplanationAnswer(TypedDict):
-    """Why a line has its rank."""
+    """Why a line has its rank.
+
+    Examples
+    --------
+    >>> list(ExplanationAnswer.__annotations__)
+    ['notice', 'place', 'function', 'source', 'rank', 'reasons', 'failing_tests', 'more_failing_tests']
+    """
 
     notice: str
     place: str
@@ -99,7 +135,13 @@ class ExplanationAnswer(TypedDict):
 
 
 class FailingGroupAnswer(TypedDict):
-    """The failing tests of a failure group."""
+    """The failing tests of a failure group.
+
+    Examples
+    --------
+    >>> list(FailingGroupAnswer.__annotations__)
+    ['title', 'failing_tests', 'more_failing_tests']
+    """
 
     title: str
     failing_tests: list[FailureAnswer]
@@ -107,7 +149,13 @@ class FailingGroupAnswer(TypedDict):
 
 
 class FailingTestsAnswer(TypedDict):
-    """Which tests fail; ``errors`` are what kept tests from being collected."""
+    """Which tests fail; ``errors`` are what kept tests from being collected.
+
+    Examples
+    --------
+    >>> list(FailingTestsAnswer.__annotations__)
+    ['notice', 'tests', 'groups', 'more_groups', 'errors']
+    """
 
     notice: str
     tests: Outcome
@@ -117,14 +165,26 @@ class FailingTestsAnswer(TypedDict):
 
 
 class AffectedTest(TypedDict):
-    """A test that a change can affect, with the reasons."""
+    """A test that a change can affect, with the reasons.
+
+    Examples
+    --------
+    >>> list(AffectedTest.__annotations__)
+    ['test', 'reasons']
+    """
 
     test: str
     reasons: list[str]
 
 
 class AffectedTestsAnswer(TypedDict):
-    """Which tests to run again; ``not_known`` is about changed files of which it is not known which tests read them."""
+    """Which tests to run again; ``not_known`` is about changed files of which it is not known which tests read them.
+
+    Examples
+    --------
+    >>> list(AffectedTestsAnswer.__annotations__)
+    ['notice', 'known', 'failed', 'more_failed', 'affected', 'more_affected', 'not_known']
+    """
 
     notice: str
     known: int
