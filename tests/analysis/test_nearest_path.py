@@ -160,6 +160,7 @@ def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
     assert found.near.nearest.test == "test_cart.py::test_a_guest"
     assert reports[-1].notes == (
         "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart.",
+        "--technique cause-transitions says which values make the difference.",
     )
     _, alone = search(tests, "test_member", "test_the_same_way")
     assert not alone[-1].found
@@ -169,11 +170,13 @@ def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
 
 def test_it_says_why_no_passing_test_helps(tests):
     _, none = search(tests, "test_member")
-    assert none[-1].notes == ("There is no passing test to compare with: record one that does nearly the same.",)
+    assert none[-1].notes == (
+        "There is no passing test to compare with: record one that does nearly the same. --technique apg needs none.",
+    )
     _, far = search(tests, "test_member", "test_positive")
     assert far[-1].notes == (
         "No passing test goes near: test_cart.py::test_positive shares 0 of 8 decisions and calls."
-        " A test that does nearly the same, and passes, would tell more.",
+        " A test that does nearly the same, and passes, would tell more; --technique apg needs none.",
     )
 
 

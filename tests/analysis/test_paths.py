@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra.paths.distance import Distance, differing_events, distance, parting
-from suspectra.paths.generation import PathSearch
+from suspectra.paths.generation import PathSearch, sets_of_branches
 from suspectra.paths.path import Path, dependents
 from suspectra.paths.statement_graph import StatementGraph
 
@@ -73,6 +73,13 @@ def test_events_of_figure_2_align_as_in_table_1():
 
 def test_table_2_row_for_row():
     assert tried(FIGURE_2, FAILING) == (TABLE_2, 0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_sets_of_branches_are_chosen_in_the_order_of_table_2(size):
+    depends_on = FIGURE_2.path(FAILING).depends_on.tolist()
+    chosen = [tuple(FAILING[place] for place in one) for one in sets_of_branches(depends_on, [0, 1, 2, 3], size)]
+    assert chosen == [turned for turned, _ in TABLE_2 if len(turned) == size]
 
 
 def test_nested_branches_come_before_any_other_branch_is_turned():

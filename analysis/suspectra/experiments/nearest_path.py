@@ -180,13 +180,17 @@ class NearPaths:
             named = [*same[:MAX_NAMED], *([f"{len(same) - MAX_NAMED} more"] if len(same) > MAX_NAMED else [])]
             verbs = ("takes", "passes") if len(same) == 1 else ("take", "pass")
             yield f"{enumeration(named)} {verbs[0]} the very same path and {verbs[1]}: only values tell them apart."
+            yield "--technique cause-transitions says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
                 f"No passing test goes near: {nearest.test} shares {nearest.aligned:,} of {_in_words(events)}. "
-                "A test that does nearly the same, and passes, would tell more."
+                "A test that does nearly the same, and passes, would tell more; --technique apg needs none."
             )
         if not self.compared and not pending:
-            yield "There is no passing test to compare with: record one that does nearly the same."
+            yield (
+                "There is no passing test to compare with: record one that does nearly the same."
+                " --technique apg needs none."
+            )
         if pending:
             verb, it = ("is", "it") if pending == 1 else ("are", "them")
             yield f"{many(pending, 'passing test')} {verb} left to be compared: give more seconds for {it}."

@@ -82,7 +82,7 @@ class PathInquiry:
             tests = RepeatedTests(
                 self.command, folder, [self.test], technique.kinds, passing, self.safety.excluded, workspace
             )
-            searcher = technique.load()(PathSetting(self.test, tests, Paths(folder), passing, self.options))
+            searcher = technique.load()(PathSetting(self.test, tests, Paths(folder), passing, self.options, workspace))
             with closing(tests):
                 try:
                     for report in searcher.search(PathSearchLimits(self._began + self.seconds)):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path as FilePath
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
@@ -100,6 +101,8 @@ class PathSetting:
         The names of passing tests, those first whose coverage is nearest.
     options : PathOptions, optional
         What the user has chosen.
+    workspace : Path, optional
+        The folder whose log gets the experiments that are made; None for no log.
     """
 
     test: FailingTest
@@ -107,6 +110,7 @@ class PathSetting:
     paths: Paths
     passing: Sequence[str]
     options: PathOptions = field(default_factory=PathOptions)
+    workspace: FilePath | None = None
 
 
 class PathSearcher(ABC):

@@ -75,6 +75,18 @@ _ALL = (
     ),
     PathTechnique(
         TechniqueInfo(
+            "apg",
+            "Automated path generation",
+            FAMILY,
+            _PAPER,
+            "the nearest run that passes if decisions come out the other way: alone, then several together",
+            frozenset({Need.LINES, Need.PATHS, Need.EXPERIMENTS}),
+            "Where a condition is at fault. It needs no passing test; the failing one runs with wrong decisions.",
+        ),
+        "suspectra.experiments.forced_paths:ForcedPaths",
+    ),
+    PathTechnique(
+        TechniqueInfo(
             "cause-transitions",
             "Cause transitions",
             FAMILY,

@@ -21,7 +21,7 @@ from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
 from suspectra_recorder.experiments.call_marks import Body
 from suspectra_recorder.experiments.decisions import Site
-from suspectra_recorder.experiments.exchange import Job, RunAnswer, ThreadColumns
+from suspectra_recorder.experiments.exchange import Findings, Job, RunAnswer, ThreadColumns
 
 PATH: Job = {"kind": "path"}
 """The job that changes nothing, and notes the path."""
@@ -127,19 +127,6 @@ class Paths:
         RecordedPath
             The events of one thread after those of another.
         """
-        program = _Program(self, answer.get("sites", ()), answer.get("functions", ()))
-        paths = [program.path(thread) for thread in answer.get("threads", ())]
-        starts = np.cumsum([0, *map(len, paths)])
-        depends_on = [
-            np.where(path.depends_on >= 0, path.depends_on + start, -1)
-            for path, start in zip(paths, starts.tolist(), strict=False)
-        ]
-        none = [np.zeros(0, np.int64)]
-        whole = Path(
-            np.concatenate([*none, *(path.statement for path in paths)]),
-            np.concatenate([*none, *depends_on]),
-            np.concatenate([*none, *(path.outcome for path in paths)]),
-        )
         ended: RunAnswer = {
             "outcome": answer["outcome"],
             "exception": answer["exception"],
@@ -147,7 +134,34 @@ class Paths:
             "message": answer.get("message", ""),
             "sources": answer.get("sources", {}),
         }
-        return RecordedPath(answer_of(ended), whole)
+        return RecordedPath(answer_of(ended), self.path(answer))
+
+    def path(self, found: Findings) -> Path:
+        """Read the path of a run.
+
+        Parameters
+        ----------
+        found : Findings
+            What a machine answered to a job of the kind ``path``.
+
+        Returns
+        -------
+        Path
+            The events of one thread after those of another.
+        """
+        program = _Program(self, found.get("sites", ()), found.get("functions", ()))
+        paths = [program.path(thread) for thread in found.get("threads", ())]
+        starts = np.cumsum([0, *map(len, paths)])
+        depends_on = [
+            np.where(path.depends_on >= 0, path.depends_on + start, -1)
+            for path, start in zip(paths, starts.tolist(), strict=False)
+        ]
+        none = [np.zeros(0, np.int64)]
+        return Path(
+            np.concatenate([*none, *(path.statement for path in paths)]),
+            np.concatenate([*none, *depends_on]),
+            np.concatenate([*none, *(path.outcome for path in paths)]),
+        )
 
     def reported(self, path: Path, position: int, wanted: bool | None) -> ReportedPlace:
         """Say what an event of a failing run is.

@@ -152,8 +152,7 @@ class RepeatedTest:
             if not batch:
                 self.complete = True
                 return
-            answers = self._try(batch)
-            for taken, (alteration, answer) in enumerate(zip(batch, answers, strict=True), 1):
+            for taken, (alteration, answer) in enumerate(zip(batch, self._try(batch), strict=True), 1):
                 self.pending = len(batch) - taken
                 yield alteration, answer
 
@@ -188,18 +187,19 @@ class RepeatedTest:
             size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
-    def _try(self, alterations: Sequence[Alteration]) -> list[Answer]:
-        """How runs with some alterations end; a repair is confirmed in a process of its own."""
+    def _try(self, alterations: Sequence[Alteration]) -> Iterator[Answer]:
+        """How runs with some alterations end; a repair is confirmed in a process of its own.
+
+        Runs in a process of their own are made as their answers are asked for: none waits for those after it.
+        """
         if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
-            return self._try_forks(alterations)
+            yield from self._try_forks(alterations)
+            return
         shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
         known = dict(zip(shared, self._try_together([alterations[n] for n in shared]), strict=False))
-        return [
-            self._alone(alteration)
-            if (answer := known.get(n)) is None or (self.fails and answer.outcome.repairs)
-            else answer
-            for n, alteration in enumerate(alterations)
-        ]
+        for n, alteration in enumerate(alterations):
+            answer = known.get(n)
+            yield self._alone(alteration) if answer is None or (self.fails and answer.outcome.repairs) else answer
 
     def _try_together(self, alterations: Sequence[Alteration]) -> list[Answer]:
         """How they end one after the other in one process; nothing where runs change those that follow."""
@@ -219,7 +219,7 @@ class RepeatedTest:
         answers, control = self.runs.fork(self.test, alterations, steps=self._steps, seconds=self._seconds)
         if control is None or self.trace.difference(control):
             self._forks = False
-            return self._try(alterations)
+            return list(self._try(alterations))
         return [
             self._alone(one) if answer.outcome in (Outcome.PASSED, Outcome.NOT_REACHED) else answer
             for one, answer in zip(alterations, answers, strict=True)

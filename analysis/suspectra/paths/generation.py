@@ -206,3 +206,46 @@ class PathSearch:
         while event > branch:
             event = self._depends_on[event]
         return event == branch
+
+
+def sets_of_branches(depends_on: Sequence[int], branches: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    """Choose the branches that come out differently together, in the order in which `PathSearch` turns them.
+
+    Parameters
+    ----------
+    depends_on : sequence of int
+        The event that each one of the failing run depends on, as a `Path` has it.
+    branches : sequence of int
+        The positions of those that may be turned, ascending.
+    size : int
+        How many of them at a time.
+
+    Yields
+    ------
+    tuple of int
+        Positions, ascending. No branch depends on another one of its set: turned, that would not be executed.
+
+    Examples
+    --------
+    >>> list(sets_of_branches([-1, -1, -1, 2, -1], [0, 2, 3], 2))
+    [(0, 3), (0, 2)]
+    """
+    reasons: dict[int, set[int]] = {}
+    for branch in branches:
+        reason, found = depends_on[branch], reasons.setdefault(branch, set())
+        while reason >= 0:
+            found.add(reason)
+            reason = depends_on[reason]
+
+    def chosen(before: int, later: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        for place in range(before - 1, -1, -1):
+            branch = branches[place]
+            if any(branch in reasons[event] for event in later):
+                continue
+            turned = (branch, *later)
+            if len(turned) == size:
+                yield turned
+            else:
+                yield from chosen(place, turned)
+
+    yield from chosen(len(branches), ())

@@ -12,7 +12,7 @@ from suspectra_recorder.experiments.exchange import Findings, Job, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.switchboard import Point, Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys
 from suspectra_recorder.instrumentation.own_syntax import ast
@@ -229,7 +229,7 @@ class _CallMarks(Instrument):
 
 
 class NotingPath(RunKind):
-    r"""The program as it is, with its path.
+    r"""The program with its path; the decisions in ``"switched"``, where there are any, come out the other way.
 
     Parameters
     ----------
@@ -261,16 +261,22 @@ class NotingPath(RunKind):
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         self.instrument = self._marks = _CallMarks()
         self._board, self._sources = board, sources
+        self._turned: Callable[[], int] | None = None
 
     def apply(self, job: Job) -> None:
         """Note decisions and calls from now on."""
         self._board.listen_by_thread(self._marks.start())
+        points = [Point(*point) for point in job.get("switched", ())]
+        self._turned = self._board.turn(points) if points else None
 
     def take_back(self) -> Findings:
         """The columns of each thread, and where decisions and functions are."""
-        return {
+        found: Findings = {
             "threads": [thread.as_text() for thread in self._marks.stop()],
             "sites": [(source.path, source.first, source.points) for source in self._board.sources.loaded],
             "functions": [(source.path, source.first, source.points) for source in self._marks.sources.loaded],
             "sources": self._sources(),
         }
+        if self._turned is not None:
+            found["reached"] = self._turned()
+        return found

@@ -141,6 +141,12 @@ class Switchboard(Instrument):
     >>> switched = board.switch([Point("price.py", 0, EVERY)])
     >>> price(False), switched().times
     (0, 1)
+    >>> board.listen(lambda decision: print("number", decision // 2, "was", bool(decision % 2)))
+    >>> turned = board.turn([Point("price.py", 0, instance=1)])
+    >>> price(False), price(False), turned()
+    number 0 was True
+    number 0 was False
+    (0, 20, 1)
     >>> board.limit(steps=100)
     >>> in_fork = board.fork([("price.py", 0, 1)], lambda job: True)
     >>> price(False), in_fork()
@@ -344,6 +350,43 @@ class Switchboard(Instrument):
         self.sources.watch(find)
         self.decide = decide
         return answer
+
+    def turn(self, turned: Sequence[Point]) -> Callable[[], int]:
+        """Let decisions come out the other way from now on; whoever listens hears how they come out then.
+
+        Parameters
+        ----------
+        turned : sequence of Point
+            Which of them, and when. Their sources need not be loaded yet.
+
+        Returns
+        -------
+        callable
+            Gives how often one was turned.
+        """
+        waiting: dict[int, set[int]] = {}  # times by number
+        passed: dict[int, int] = {}
+        times_turned = 0
+        note = self.decide
+
+        def find(source: NumberedSource[Site]) -> None:
+            for point in turned:
+                if point.path == source.path:
+                    waiting.setdefault(source.first + point.number, set()).add(point.instance)
+
+        def decide(number: int, value: object) -> bool:
+            nonlocal times_turned
+            taken = True if value else False  # noqa: SIM210 - `bool` may be another's
+            if number in waiting:
+                times = passed[number] = passed.get(number, 0) + 1
+                if EVERY in waiting[number] or times in waiting[number]:
+                    times_turned += 1
+                    taken = not taken
+            return note(number, taken)
+
+        self.sources.watch(find)
+        self.decide = decide
+        return lambda: times_turned
 
     def fork(self, jobs: Sequence[tuple[str, int, int]], fork: Callable[[int], bool]) -> Callable[[], bool]:
         """Switch each decision of a list in a fork of this process; here they come out as they do.

@@ -1,0 +1,215 @@
+"""Automated path generation with forced decisions: runs of a failing test in which some come out the other way.
+
+Paths near the failing one are tried in the order of paper 001 (Figure 3). Instead of an input that leads along a path,
+the decisions themselves are turned, and the test says whether the run is right, as in predicate switching (Zhang, Gupta
+& Gupta 2006). First each decision is turned every time that it is made, then at single times, the last one first; then
+several are turned together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiment import Outcome
+from suspectra.experiments.log import ExperimentLog
+from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.runs import Answer
+from suspectra.experiments.turns import MAX_WINDOW, TurnableRun, Turns
+from suspectra.paths.distance import distance
+from suspectra.paths.report import PathReport
+from suspectra.quantity import many
+
+MAX_TOGETHER = 3
+"""Decisions that are turned in one run, at most."""
+
+
+@dataclass
+class _State:
+    """How far a search is.
+
+    Parameters
+    ----------
+    run : TurnableRun
+        The failing run.
+    tried : int
+        How many runs there were.
+    left_out : int
+        How many sets can't be turned together, since one decision keeps another from being made as before.
+    instances : dict
+        By the positions that were turned, where later decisions are in that run.
+    """
+
+    run: TurnableRun
+    tried: int = 0
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.instances: dict[tuple[int, ...], dict[int, int]] = {}
+
+    def candidates(self, size: int) -> Iterator[Turns]:
+        """What to turn: single decisions, or sets of them."""
+        if size == 1:
+            yield from self.run.singles()
+            return
+        for positions in self.run.sets(size):
+            # whether the last one is made when the others are turned, the run with those has shown
+            known = [self.instances.get(positions[:number], {}) for number in range(1, size)]
+            instances = [before.get(position, 0) for before, position in zip(known, positions[1:], strict=True)]
+            if all(instances):
+                yield self.run.turns(positions, [self.run.instance(positions[0]), *instances])
+            else:
+                self.left_out += 1
+
+    @property
+    def left(self) -> int:
+        """How many candidates are not tried yet, at most."""
+        together = sum(math.comb(len(self.run.window), size) for size in range(2, MAX_TOGETHER + 1))
+        return max(self.run.alone + together - self.tried - self.left_out, 0)
+
+
+class ForcedPaths(PathSearcher):
+    """Turns decisions of a failing test until it passes.
+
+    Parameters
+    ----------
+    setting : PathSetting
+        What the search is about.
+    """
+
+    def __init__(self, setting: PathSetting):
+        super().__init__(setting)
+        self._found: PathReport | None = None
+        self._found_turns: Turns | None = None
+
+    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+        """Turn decisions until the test passes. If only a check was left out, other single ones are still tried.
+
+        Parameters
+        ----------
+        limits : PathSearchLimits
+            When to stop.
+
+        Yields
+        ------
+        PathReport
+            After each run. The last one says whether the search is complete.
+
+        Raises
+        ------
+        EvidenceError
+            When two runs of the test differ, or it makes no decision that could be turned.
+        """
+        test = self.setting.tests[self.setting.test.name]
+        state = _State(TurnableRun(test.trace, self.record(test.test).path))
+        if not len(state.run):
+            cause = f"{test.test} makes no decision in the program that could come out the other way"
+            cure = "compare its calls with --technique nearest-path, or look for values with `suspectra causes`"
+            raise EvidenceError(Problem("", "", cause, cure))
+        yield self._report(state, complete=False)
+        workspace = self.setting.workspace
+        with nullcontext() if workspace is None else ExperimentLog(workspace) as log:
+            for turns, answer in self._answers(test, state, limits):
+                state.tried += 1
+                if log is not None and len(turns.switches) == 1:
+                    log.add(test.made(turns, answer), test.trace.sources)
+                if answer.outcome.repairs and (self._found is None or not turns.skips_check):
+                    self._confirm(test, state, turns)
+                if self._is_final:
+                    break
+                yield self._report(state, complete=False)
+                if state.tried == limits.candidates:
+                    return
+        if self._is_final or test.complete:
+            yield self._report(state, complete=True)
+
+    def _answers(self, test: RepeatedTest, state: _State, limits: PathSearchLimits) -> Iterator[tuple[Turns, Answer]]:
+        """How the test ends with each candidate, nearest first, until the time is up."""
+        for size in range(1, MAX_TOGETHER + 1):
+            for turns, answer in test.answers(state.candidates(size), limits.end):
+                if turns.positions and size < MAX_TOGETHER:
+                    path = self.setting.paths.path(answer.noted)
+                    state.instances[turns.positions] = state.run.instances_in(path)
+                yield turns, answer
+            if not test.complete or self._found is not None:
+                return
+
+    @property
+    def _is_final(self) -> bool:
+        return self._found_turns is not None and not self._found_turns.skips_check
+
+    def _confirm(self, test: RepeatedTest, state: _State, turns: Turns) -> None:
+        """Run it with its path, and compare this with the failing one."""
+        answer = test.alone(turns.path_job)
+        if answer.outcome is not Outcome.PASSED:
+            return
+        failing, paths = state.run.path, self.setting.paths
+        apart = distance(failing, paths.path(answer.noted)).branches
+        turned = state.run.events_of(turns, apart)
+        places = {position: paths.reported(failing, position, not failing.outcome[position]) for position in apart}
+        report = tuple(places[position] for position in reversed(turned) if position in places)
+        others = len({*apart} - {*turned}) if turns.positions else 0
+        self._found_turns = turns
+        self._found = PathReport(
+            "apg",
+            test.test,
+            report,
+            None,
+            tuple(places.values()),
+            0,
+            complete=False,
+            seconds=0.0,
+            summary=f"{test.test} passes {_condition(turns)}.",
+            parts=next(iter(places.values()), None),
+            notes=tuple(_notes_of(turns, others)),
+        )
+
+    def _report(self, state: _State, *, complete: bool) -> PathReport:
+        found = self._found or PathReport("apg", self.setting.test.name, (), None, (), 0, complete=False, seconds=0.0)
+        notes = (*found.notes, *self._limits(state, complete=complete))
+        return replace(found, candidates=state.tried, complete=complete, notes=notes)
+
+    def _limits(self, state: _State, *, complete: bool) -> Iterator[str]:
+        """What was not tried, and why."""
+        if state.left_out:
+            yield (
+                f"{many(state.left_out, 'set')} of decisions can't be turned together:"
+                " one keeps another from being made as before."
+            )
+        if self._is_final:
+            return
+        if state.run.in_threads:
+            yield "Several threads make decisions, so each was turned only alone."
+        elif len(state.run) > MAX_WINDOW:
+            yield f"Only the last {MAX_WINDOW} of {len(state.run):,} decisions were turned together."
+        if not complete:
+            left = many(state.left, "candidate")
+            yield f"At most {left} of up to {MAX_TOGETHER} decisions are left: give more seconds."
+        elif self._found is None:
+            yield (
+                f"No decision lets the test pass if it comes out the other way, nor do up to {MAX_TOGETHER} together:"
+                " a value is wrong, probably. `suspectra causes` looks for it."
+            )
+
+
+def _condition(turns: Turns) -> str:
+    """How decisions come out, as the end of a sentence."""
+    if len(turns.switches) > 1:
+        return f"if {len(turns.switches)} decisions come out the other way"
+    experiment = turns.experiment("")
+    place = f"{experiment.file}:{experiment.line}"
+    of_loop = experiment.condition.replace("this loop", f"the loop at {place}")
+    return of_loop if of_loop != experiment.condition else experiment.condition.replace("this", place, 1)
+
+
+def _notes_of(turns: Turns, others: int) -> Iterator[str]:
+    """What is to be known about a run that passes."""
+    if turns.skips_check:
+        yield "This may only keep an error from being raised: then the fault is in what comes before."
+    if others:
+        verb = "was" if others == 1 else "were"
+        yield f"The path is not quite the one that was wanted: {many(others, 'other decision')} {verb} different, too."

@@ -1,0 +1,248 @@
+"""Decisions of a failing run that come out the other way: which there are, and how a machine is asked for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.experiment import EVERY, Experiment
+from suspectra.experiments.runs import Alteration, Trace
+from suspectra.experiments.switching import FEW, Switch
+from suspectra.paths.generation import sets_of_branches
+from suspectra.paths.path import Path
+from suspectra_recorder.experiments.exchange import Job
+
+MAX_WINDOW = 200
+"""The last so many decisions of the failing run are turned together; each of the others only alone."""
+
+
+@dataclass(frozen=True)
+class Turns(Alteration):
+    """Decisions that come out the other way in one run.
+
+    Parameters
+    ----------
+    switches : tuple of Switch
+        In the order of the run.
+    positions : tuple of int, optional
+        Which events of the failing run they are, if they may be turned together with others: then the path is recorded.
+    """
+
+    switches: tuple[Switch, ...]
+    positions: tuple[int, ...] = ()
+
+    def to_json(self) -> Job:
+        """How a machine is asked for it."""
+        return self.path_job if self.positions else self.switches[0].to_json()
+
+    @property
+    def path_job(self) -> Job:
+        """How a machine is asked for it with its path."""
+        points = [(one.place.file, one.place.number, one.instance) for one in self.switches]
+        return {"kind": "path", "switched": points}
+
+    def experiment(self, test: str) -> Experiment:
+        """The experiment that the first decision alone is."""
+        return self.switches[0].experiment(test)
+
+    @property
+    def skips_check(self) -> bool:
+        """Whether an error is not raised because of it: the test may pass since nothing complains."""
+        return any(one.place.guard for one in self.switches)
+
+
+class TurnableRun:
+    """The decisions of a failing run that may be turned: all but loops that would go on.
+
+    Parameters
+    ----------
+    trace : Trace
+        Its decisions in order.
+    path : Path
+        Its path. With several threads its order is another one, and decisions are turned only alone.
+
+    Attributes
+    ----------
+    window : list of int
+        The positions of the events that may be turned together, ascending.
+    """
+
+    def __init__(self, trace: Trace, path: Path):
+        self.trace, self.path = trace, path
+        self._number, self._truth = trace.decisions // 2, trace.decisions % 2
+        self._instance = _times(self._number)
+        is_while = np.array([place.kind == "while" for place in trace.places], bool)
+        self._turnable = ~is_while[self._number] | (self._truth == 1)
+        events = np.flatnonzero(path.is_branch)
+        self._event = events if self._is_same(events) else np.zeros(0, np.int64)
+        self._decision = {event: decision for decision, event in enumerate(self._event.tolist())}
+        self.window: list[int] = self._event[self._turnable[: len(self._event)]][-MAX_WINDOW:].tolist()
+        self._window = np.array(self.window, np.int64)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._turnable))
+
+    @property
+    def alone(self) -> int:
+        """How many candidates turn one decision: each time, and those that are made more than once every time."""
+        turned, times = np.unique(self._number[self._turnable]), np.bincount(self._number)
+        return len(self) + int(np.count_nonzero(times[turned] > 1))
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether the decisions are those of several threads."""
+        return len(self._event) < len(self._number)
+
+    def singles(self) -> Iterator[Turns]:
+        """Decisions that are turned alone.
+
+        Yields
+        ------
+        Turns
+            First every time, then at single times, the last one first. Of those that are made often, the last `FEW`
+            times come before all others.
+        """
+        newest_first = np.flatnonzero(self._turnable)[::-1].tolist()
+        times = Counter(self._number.tolist())
+        by_number: dict[int, list[int]] = {}
+        for decision in newest_first:
+            by_number.setdefault(int(self._number[decision]), []).append(decision)
+        for number, decisions in by_number.items():
+            if times[number] == 1:
+                yield self._turns(decisions, [EVERY])
+            else:
+                mixed = len(set(self._truth[self._number == number].tolist())) > 1
+                action = "other" if mixed else self._action(decisions[0])
+                yield Turns((Switch(self.trace.places[number], EVERY, action),))
+        for later in (False, True):
+            for decision in newest_first:
+                number = int(self._number[decision])
+                instance = int(self._instance[decision])
+                if times[number] > 1 and (times[number] - instance >= FEW) is later:
+                    yield self._turns([decision], [instance])
+
+    def sets(self, size: int) -> Iterator[tuple[int, ...]]:
+        """Choose decisions to be turned together.
+
+        Parameters
+        ----------
+        size : int
+            How many.
+
+        Yields
+        ------
+        tuple of int
+            The positions of their events, in the order of `sets_of_branches`.
+        """
+        yield from sets_of_branches(self.path.depends_on.tolist(), self.window, size)
+
+    def turns(self, positions: Sequence[int], instances: Sequence[int]) -> Turns:
+        """Turn some decisions in one run.
+
+        Parameters
+        ----------
+        positions : sequence of int
+            Of their events.
+        instances : sequence of int
+            The how many-th time of each one, when those before it are turned.
+
+        Returns
+        -------
+        Turns
+            In the order of the run.
+        """
+        return self._turns([self._decision[position] for position in positions], instances)
+
+    def instance(self, position: int) -> int:
+        """The how many-th time of its decision an event is.
+
+        Parameters
+        ----------
+        position : int
+            Of the event.
+
+        Returns
+        -------
+        int
+            From 1.
+        """
+        return int(self._instance[self._decision[position]])
+
+    def instances_in(self, other: Path) -> dict[int, int]:
+        """Find the events of the window in a run in which earlier decisions were turned.
+
+        Parameters
+        ----------
+        other : Path
+            Of that run.
+
+        Returns
+        -------
+        dict of int to int
+            For each position the how many-th time it is there. Without those that are not made there, or that come out
+            the other way by themselves.
+        """
+        times = _times(other.statement)
+        counterpart = self.path.aligned(other)[self._window]
+        there = counterpart >= 0
+        there[there] = other.outcome[counterpart[there]] == self.path.outcome[self._window[there]]
+        return dict(zip(self._window[there].tolist(), times[counterpart[there]].tolist(), strict=True))
+
+    def events_of(self, turns: Turns, differing: Sequence[int]) -> tuple[int, ...]:
+        """Find the events that were turned in a run.
+
+        Parameters
+        ----------
+        turns : Turns
+            What was turned.
+        differing : sequence of int
+            The positions of the events that came out differently then.
+
+        Returns
+        -------
+        tuple of int
+            Positions; of a decision that is turned every time, the first one.
+        """
+        if turns.positions:
+            return turns.positions
+        (switch,) = turns.switches
+        for position in differing:
+            decision = self._decision.get(position, -1)
+            if decision >= 0 and self.trace.places[self._number[decision]] == switch.place:
+                return (position,)
+        return tuple(differing[:1])
+
+    def _is_same(self, events: Ints) -> bool:
+        """Whether the events of the path are the decisions of the trace, in the same order."""
+        if len(events) != len(self._number) or np.any(self.path.outcome[events] != self._truth):
+            return False
+        pairs = {*zip(self._number.tolist(), self.path.statement[events].tolist(), strict=True)}
+        return len(pairs) == len({number for number, _ in pairs}) == len({statement for _, statement in pairs})
+
+    def _turns(self, decisions: Sequence[int], instances: Sequence[int]) -> Turns:
+        positions = tuple(int(self._event[one]) for one in decisions if one < len(self._event))
+        switches = tuple(
+            Switch(self.trace.places[self._number[decision]], instance, self._action(decision))
+            for decision, instance in zip(decisions, instances, strict=True)
+        )
+        inside = bool(self.window) and all(position >= self.window[0] for position in positions)
+        return Turns(switches, positions if inside else ())
+
+    def _action(self, decision: int) -> str:
+        return "false" if self._truth[decision] else "true"
+
+
+def _times(numbers: Ints) -> Ints:
+    """For each element the how many-th one of its value it is, from 1."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    first = np.ones(len(order), bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(first)
+    times = np.empty(len(order), np.int64)
+    times[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order)))) + 1
+    return times

@@ -1,0 +1,374 @@
+"""Paths with forced decisions: real runs of pytest, one machine for nearly all cases."""
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from suspectra.cancellation import Cancelled, Token, cancellable
+from suspectra.errors import EvidenceError
+from suspectra.evidence.experiments import read_experiments
+from suspectra.experiment import EVERY
+from suspectra.experiments.forced_paths import ForcedPaths
+from suspectra.experiments.path_inquiry import PathInquiry
+from suspectra.experiments.path_searching import PathSearchLimits, PathSetting
+from suspectra.experiments.recorded_paths import Paths
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.spectrum import Spectrum
+
+SHOP = """\
+import itertools
+import subprocess
+import sys
+import threading
+
+_count, _known = itertools.count(), []
+
+
+def total(prices, member=False):
+    result = 0
+    for price in prices:
+        if price > 100:
+            price -= 10
+        result += price
+    if member:
+        result = discount(result)
+    return result
+
+
+def discount(amount):
+    if amount >= 100:
+        return amount - 10
+    return amount
+
+
+def both(a, b):
+    result = 0
+    if a:
+        result += 1
+    if b:
+        result += 2
+    return result
+
+
+def shared(a, b):
+    result = 0
+    if a:
+        result += fee(1)
+    return 2 * result + fee(b)
+
+
+def fee(weight):
+    if weight > 5:
+        return 10
+    return 1
+
+
+def check(price):
+    if price < 0:
+        raise ValueError(price)
+    return price
+
+
+def positive(price, turned):
+    if turned:
+        price = -price
+    if price < 0:
+        raise ValueError(price)
+    return price
+
+
+def rounds(n):
+    done = 0
+    while done < n:
+        done += 1
+    return done
+
+
+def last(items):
+    found = None
+    for item in items:
+        found = item
+    return found
+
+
+def in_threads(a):
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(both(a, a))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    return results
+
+
+def broken(a, b):
+    if a:
+        a = {}[a]
+    if b:
+        return 1
+    return 2
+
+
+def chance():
+    return 1 if next(_count) % 2 else 2
+
+
+def wait(price, long):
+    if not _known:  # only in the first run of a process, so that each run has a process of its own
+        _known.append(1)
+    if long:
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(100)", "suspectra-left"])
+    if price < 0:
+        raise ValueError(price)
+    return price
+"""
+TESTS = """\
+import random
+import shop
+
+
+def test_member():
+    assert shop.total([60, 40], member=True) == 100
+
+
+def test_both():
+    assert shop.both(False, False) == 3
+
+
+def test_shared():
+    assert shop.shared(False, 3) == 12
+
+
+def test_check():
+    assert shop.check(-1) == -1
+
+
+def test_positive():
+    assert shop.positive(-1, False) in (1, -1)
+
+
+def test_rounds():
+    assert shop.rounds(3) == 1
+
+
+def test_more_rounds():
+    assert shop.rounds(3) == 4
+
+
+def test_last():
+    assert shop.last([1, 2, 3]) == 2
+
+
+def test_threads():
+    assert shop.in_threads(False) == [3, 3]
+
+
+def test_nothing_helps():
+    assert shop.total([60, 40]) == 7
+
+
+def test_broken():
+    assert shop.broken(False, False) == 3
+
+
+def test_of_chance():
+    assert not [shop.chance() for _ in range(random.choice([1, 2, 3, 4, 5, 6]))]
+
+
+def test_no_decision():
+    assert shop.rounds is None
+
+
+def test_wait():
+    assert shop.wait(-1, False) == -1
+"""
+COMMAND = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop").resolve()
+    (folder / "shop.py").write_text(SHOP)
+    (folder / "test_shop.py").write_text(TESTS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tests(workspace):
+    names = [line[4:-3] for line in TESTS.splitlines() if line.startswith("def ")]
+    running = RepeatedTests(COMMAND, workspace, [failing(name) for name in names], kinds=["path"])
+    yield running, Paths(workspace)
+    running.close()
+
+
+def failing(name):
+    return FailingTest(f"test_shop.py::{name}", "test_shop.py")
+
+
+def search(tests, name, workspace=None, seconds=60.0, candidates=None):
+    searcher = ForcedPaths(PathSetting(failing(name), *tests, (), workspace=workspace))
+    return list(searcher.search(PathSearchLimits(time.monotonic() + seconds, candidates)))
+
+
+def line(text, after=""):
+    begin = SHOP.index(after)
+    return SHOP[: SHOP.index(text, begin)].count("\n") + 1
+
+
+def in_words(places):
+    return [(one.location.line, one.kind, one.instance, one.outcome, one.wanted) for one in places]
+
+
+def test_a_wrong_condition_is_found_by_turning_it(tests):
+    *others, found = search(tests, "test_member")
+    assert [report.candidates for report in others] == [0]
+    assert in_words(found.report) == [(line("    if amount >= 100:"), "if", 1, True, False)]
+    assert found.report == found.distance == (found.parts,)
+    assert (found.technique, found.other, found.candidates, found.complete) == ("apg", None, 1, True)
+    assert (
+        found.summary == f"test_shop.py::test_member passes if shop.py:{line('    if amount >= 100:')} comes out false."
+    )
+    assert not found.notes
+
+
+def test_two_decisions_are_turned_together_where_none_helps_alone(tests):
+    found = search(tests, "test_both")[-1]
+    assert in_words(found.report) == [
+        (line("    if b:"), "if", 1, False, True),
+        (line("    if a:"), "if", 1, False, True),
+    ]
+    assert found.candidates == 3
+    assert found.summary == "test_shop.py::test_both passes if 2 decisions come out the other way."
+
+
+def test_the_second_decision_is_the_one_that_corresponds_in_the_run_in_which_the_first_is_turned(tests):
+    found = search(tests, "test_shared")[-1]
+    # with the first one turned, `fee` is called twice: 2 * 1 + 10, and not 2 * 10 + 1
+    assert in_words(found.report) == [
+        (line("    if weight > 5:"), "if", 1, False, True),
+        (line("    if a:", "def shared"), "if", 1, False, True),
+    ]
+
+
+def test_a_check_that_is_left_out_is_said_to_be_one(tests):
+    found = search(tests, "test_check")[-1]
+    assert in_words(found.report) == [(line("    if price < 0:"), "if", 1, True, False)]
+    assert found.notes == ("This may only keep an error from being raised: then the fault is in what comes before.",)
+    assert found.complete
+
+
+def test_another_repair_is_preferred_to_a_check_that_is_left_out(tests):
+    *_, check, found = search(tests, "test_positive")
+    assert in_words(check.report) == [(line("    if price < 0:", "def positive"), "if", 1, True, False)]
+    assert in_words(found.report) == [(line("    if turned:"), "if", 1, False, True)]
+    assert found.notes == ("The path is not quite the one that was wanted: 1 other decision was different, too.",)
+
+
+def test_loops_only_end_earlier(tests):
+    ended = search(tests, "test_rounds")[-1]
+    assert in_words(ended.report) == [(line("    while done < n:"), "while", 2, True, False)]
+    for_ended = search(tests, "test_last")[-1]
+    assert in_words(for_ended.report) == [(line("    for item in items:"), "for", 3, True, False)]
+    assert for_ended.summary.endswith(
+        f"if the loop at shop.py:{line('    for item in items:')} ends at its 3rd round of the run."
+    )
+    never = search(tests, "test_more_rounds")[-1]
+    assert not never.found
+
+
+def test_what_was_not_found_is_said_with_a_cure(tests):
+    report = search(tests, "test_broken")[-1]
+    assert report.complete
+    assert not report.found
+    assert report.notes[0] == (
+        "1 set of decisions can't be turned together: one keeps another from being made as before."
+    )
+    assert report.notes[-1].startswith("No decision lets the test pass if it comes out the other way")
+    assert "`suspectra causes`" in report.notes[-1]
+
+
+def test_decisions_of_several_threads_are_turned_alone(tests):
+    report = search(tests, "test_threads")[-1]
+    assert not report.found
+    assert "Several threads make decisions, so each was turned only alone." in report.notes
+
+
+def test_limits_say_how_much_is_left(tests):
+    report = search(tests, "test_nothing_helps", candidates=2)[-1]
+    assert (report.candidates, report.complete) == (2, False)
+    assert report.notes == ("At most 25 candidates of up to 3 decisions are left: give more seconds.",)
+    assert not search(tests, "test_both", seconds=0.0)[-1].complete
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("test_of_chance", "two runs of test_shop.py::test_of_chance differ: "),
+        ("test_no_decision", "test_shop.py::test_no_decision makes no decision in the program"),
+    ],
+)
+def test_tests_that_can_not_be_searched(tests, name, cause):
+    running, paths = tests
+
+    def many_times():  # several runs may be alike by chance
+        for _ in range(20):
+            search((running, paths), name)
+            running._tests.pop(f"test_shop.py::{name}")
+
+    with pytest.raises(EvidenceError) as refused:
+        many_times()
+    assert refused.value.problem.cause.startswith(cause)
+    assert refused.value.problem.cure
+
+
+def test_single_decisions_become_evidence(tests, workspace):
+    search(tests, "test_member", workspace)
+    experiments, problems = read_experiments(workspace)
+    assert not problems
+    assert [(one.line, one.kind, one.instance, one.outcome.value) for one in experiments] == [
+        (line("    if amount >= 100:"), "switch", EVERY, "passed"),
+    ]
+
+
+def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace):
+    spectrum = Spectrum.from_matrix([[1]], failed=[True], tests=["test_shop.py::test_wait"])
+    inquiry = PathInquiry(workspace, COMMAND, failing("test_wait"), spectrum, technique="apg")
+    token, ended = Token(), []
+    machines = processes_with(str(workspace))
+
+    def inquire():
+        with cancellable(token), pytest.raises(Cancelled):
+            list(inquiry.reports())
+        ended.append(time.monotonic())
+
+    thread = threading.Thread(target=inquire)
+    thread.start()
+    while not (inquiry.report.found and processes_with("suspectra-left")):
+        assert thread.is_alive()
+        time.sleep(0.01)
+    cancelled = time.monotonic()
+    token.cancelled = True
+    thread.join()
+    assert ended[0] - cancelled < 0.5
+    assert inquiry.report.summary.startswith("test_shop.py::test_wait passes if shop.py:")
+    assert not inquiry.report.complete
+    assert not processes_with("suspectra-left")
+    assert processes_with(str(workspace)) == machines
+
+
+def processes_with(mark):
+    """The processes that have a text among their arguments, without those that have ended."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words, state = (
+                (folder / "cmdline").read_bytes(),
+                (folder / "stat").read_text().rpartition(")")[2].split()[0],
+            )
+        except OSError:
+            continue
+        if mark.encode() in words and state not in "ZX":
+            found.append(folder.name)
+    return found
