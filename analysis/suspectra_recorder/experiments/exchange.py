@@ -294,6 +294,10 @@ class Findings(TypedDict, total=False):
     """File and line of the program where the exception that ended the test was raised; None for test code."""
     line: int
     """The line of test code where that passed last; 0 for none."""
+    files: list[str]
+    """The files whose lines were noted."""
+    lines: str
+    """For each line that was executed the number of its file, its own, and how many calls enclose it; in base 64."""
     observed: list[ObservedSites]
     """What predicates hold for the values of each place that was reached."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.lines import NotingLines
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.observations import Observing
 from suspectra_recorder.experiments.paths import NotingPath
@@ -141,4 +142,6 @@ def make_kinds(
         kinds["path"] = NotingPath(board, sources)
     if "statements" in names:
         kinds |= make_state_kinds(name_of, is_test)
+    if "lines" in names:
+        kinds["lines"] = NotingLines(name_of)
     return kinds
