@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -97,6 +97,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.sources import Sources
     from suspectra.localizer import Localizer
     from suspectra.output.paths import write_json, write_text
+    from suspectra.processes.watchdog import Watchdog
     from suspectra.techniques import make_technique
 
     evidence = find_source(chosen["workspace"]).read()
@@ -105,7 +106,8 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     require_unchanged(evidence, _executed_files(spectrum, test.name), chosen["workspace"])
     make = _of_python if chosen["ctest"] is None else _of_c
     inquiry = make(command, chosen, test, spectrum)
-    interrupted = _search(inquiry)
+    with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
+        interrupted = _search(inquiry)
     if chosen["form"] == "json":
         write_json(inquiry.report, sys.stdout)
     else:
@@ -142,6 +144,7 @@ def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum:
         "--python": chosen["python"],
         "--copy": chosen["copy"],
         "--exclude-marker": chosen["excluded"],
+        "--all-modules": chosen["all_modules"],
     }
     if unusable := next((option for option, value in given.items() if value), None):
         cause = "it is for tests of Python, and --ctest names tests of C"

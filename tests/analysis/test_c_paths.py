@@ -4,20 +4,33 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from suspectra.c_paths.conditions import Conditions
+from suspectra.c_paths.debugger import UNALTERED, Debugger
 from suspectra.c_paths.disassembly import Disassembly
 from suspectra.c_paths.flow import Flow, unsteady
+from suspectra.c_paths.gdb_script import Switch
+from suspectra.c_paths.searching import CPathSetting
+from suspectra.c_paths.switching import CSwitching
 from suspectra.c_paths.traced_build import FLAGS, RECORDER, TracedBuild
 from suspectra.c_paths.traced_program import TracedProgram
 from suspectra.c_paths.traced_run import TracedRun
+from suspectra.c_paths.traced_tests import TracedTests
+from suspectra.c_recording.case import CCase
 from suspectra.cancellation import Cancelled, Token
 from suspectra.errors import EvidenceError
+from suspectra.experiments.path_searching import PathOptions, PathSearchLimits
+from suspectra.location import Location
 from suspectra.paths.distance import distance, parting
 from suspectra.paths.path import NO_BRANCH
+from suspectra.paths.report import ReportedPlace
+from suspectra.spectrum import Spectrum
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -293,6 +306,91 @@ def test_decisions_are_found_in_machine_code():
     assert (block.jump, block.arms) == (0x1008, {0x1010: 0x100C, 0x1018: 0x1014})
     with pytest.raises(EvidenceError, match="x86-64 and aarch64 only"):
         Disassembly.parse(["a: file format elf64-s390", "", "0000000000001000 <f>:", "    1000:\tbr\t%r14"])
+
+
+class Switched:
+    """Runs the program above in gdb."""
+
+    def __init__(self, runs, *arguments, seconds=30.0, token=None, **properties):
+        path = str(runs.folder / "program")
+        self.code, program = runs.program.module(path), (path, *arguments)
+        self.case = CCase("t1", program, str(runs.folder), timeout=seconds, **properties)
+        self.debugger = Debugger(self.case, path, self.code, seconds, token or Token())
+
+    def turn(self, text, time):
+        """The decision on a line, at its how many-th time, or each time."""
+        (block,) = (one for one in self.code.blocks.values() if one.jump and one.decides.line == LINES[text])
+        at = self.debugger.at(block.address, time)
+        return Switch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=0)
+
+
+def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool):
+    tool("gdb", "gdb")
+    test = Switched(runs, "depth", "3", pass_patterns=("^4\n",))
+    text = "if (n == 0)"
+    found = test.debugger.run([UNALTERED, *(test.turn(text, time) for time in (0, 3, 9))])
+    assert [one.switched for one in found] == [0, 1, 1, 0]
+    assert [one.verdict.failing for one in found] == [True, True, False, True], "5, 2, 4 and 5 are printed"
+
+
+def test_a_run_in_gdb_ends_with_its_time_and_with_its_token(runs, tool):
+    tool("gdb", "gdb")
+    endless = Switched(runs, "sum", "0", seconds=1.0)
+    (found,) = endless.debugger.run([endless.turn("for (int i = 0; i < n; i++)", 0)])
+    assert found.verdict.failing
+    assert found.switched > 1
+    token = Token()
+    stopped = Switched(runs, "sum", "0", token=token)
+    timer = threading.Timer(1.0, setattr, [token, "cancelled", True])
+    timer.start()
+    with pytest.raises(Cancelled):
+        stopped.debugger.run([stopped.turn("for (int i = 0; i < n; i++)", 0)])
+    wait_until(lambda: not programs(runs.folder / "program"))
+
+
+def programs(path):
+    """The processes that execute a program, or debug it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            found += [process.name] if os.fsencode(path) in (process / "cmdline").read_bytes().split(b"\0") else []
+    return found
+
+
+def wait_until(condition):
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it took too long")
+
+
+def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
+    tool("gdb", "gdb")
+    case = CCase("t1", (str(runs.folder / "program"), "half", "3"), str(runs.folder))
+    tests = TracedTests([case], runs.program, Token())
+    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
+    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
+    line = LINES["if (of == 3.0)"]  # two jumps: one for numbers that can't be compared
+    assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 1, True, False),)
+    assert report.summary == f"t1 passes if the if at program.c:{line} comes out false."
+    assert (report.technique, report.candidates, report.complete) == ("apg", 1, True)
+
+
+def test_without_gdb_the_cure_is_named(runs, monkeypatch):
+    monkeypatch.setenv("PATH", str(runs.folder))
+    with pytest.raises(EvidenceError, match="apt-get install gdb"):
+        Switched(runs, "sum", "0")
+
+
+def test_the_operands_of_a_comparison_are_noted(runs):
+    (block,) = (one for one in Switched(runs).code.blocks.values() if one.decides.line == LINES["if (n == 0)"])
+    values = runs.folder / "values"
+    environment = {**os.environ, "SUSPECTRA_PATH_VALUES": str(values)}
+    environment["SUSPECTRA_PATH_AT"] = Switched(runs).debugger.at(block.address, 2)
+    subprocess.run([runs.folder / "program", "depth", "7"], env=environment, capture_output=True, check=True)
+    assert values.read_text() == "0 6\n"
 
 
 @pytest.fixture(scope="module")

@@ -45,13 +45,13 @@ class Flow:
         self.successors: dict[int, list[int]] = {}
         ends: set[int] = set()
         for run in runs:
-            following = _following(run)
+            next_block = following(run)
             blocks = np.flatnonzero(~run.is_entry)
-            goes_on = blocks[following[blocks] >= 0]
+            goes_on = blocks[next_block[blocks] >= 0]
             size = len(program.nodes)
-            for edge in np.unique(run.node[goes_on] * size + run.node[following[goes_on]]).tolist():
+            for edge in np.unique(run.node[goes_on] * size + run.node[next_block[goes_on]]).tolist():
                 self.successors.setdefault(edge // size, []).append(edge % size)
-            last = blocks[following[blocks] < 0]
+            last = blocks[next_block[blocks] < 0]
             ends |= set(run.node[last[run.returned[run.call[last]]]].tolist())
         nodes = sorted({*self.successors, *(one for some in self.successors.values() for one in some)})
         self._table = self._dependences(nodes, ends)
@@ -89,18 +89,18 @@ class Flow:
         Path
             Of the code in the workspace that is no test code. Statements are the numbers of nodes.
         """
-        following = _following(run)
+        next_block = following(run)
         events = np.arange(len(run))
         entry = np.full(len(run.caller), -1, np.int64)
         entry[run.call[run.is_entry]] = events[run.is_entry]
         reason = self._reasons(run, entry)
-        decided = self._outcomes(run, following)
+        decided = self._outcomes(run, next_block)
         kept = (run.is_entry | (decided != NO_BRANCH)) & self._is_ours()[run.node]
         if without:
             kept &= ~_dependent(np.isin(run.node, list(without)), reason)
         reason = _nearest_kept(reason, kept)
         # a decision is made behind the calls of its block, when the next block begins
-        time = np.where(run.is_entry, 2 * events, 2 * following - 1)
+        time = np.where(run.is_entry, 2 * events, 2 * next_block - 1)
         order = np.flatnonzero(kept)[np.argsort(time[kept], kind="stable")]
         number = np.full(len(run) + 1, -1, np.int64)
         number[order] = np.arange(len(order))
@@ -115,15 +115,15 @@ class Flow:
         own = np.where(run.is_entry, np.append(entry, -1)[caller[run.call]], entry[run.call])
         return np.where(found >= 0, found, np.where(own < np.arange(len(own)), own, -1))
 
-    def _outcomes(self, run: TracedRun, following: Ints) -> Ints:
+    def _outcomes(self, run: TracedRun, next_block: Ints) -> Ints:
         """The arm of each decision; `NO_BRANCH` for other events, and for decisions that the run has not come to."""
         size = len(self._program.nodes)
         edges = {node * size + one: arm for node, arms in self._arms.items() for one, arm in arms.items()}
         keys = np.array(sorted(edges), np.int64)
         arms = np.array([edges[key] for key in keys.tolist()] + [NO_BRANCH], np.int64)
         decided = np.full(len(run), NO_BRANCH, np.int64)
-        goes_on = np.flatnonzero(~run.is_entry & (following >= 0))
-        wanted = run.node[goes_on] * size + run.node[following[goes_on]]
+        goes_on = np.flatnonzero(~run.is_entry & (next_block >= 0))
+        wanted = run.node[goes_on] * size + run.node[next_block[goes_on]]
         place = np.searchsorted(keys, wanted)
         same = np.append(keys, -1)[place] == wanted
         decided[goes_on] = arms[np.where(same, place, len(keys))]
@@ -135,8 +135,24 @@ class Flow:
         return np.array([*known, False])
 
 
-def _following(run: TracedRun) -> Ints:
-    """For each block the next one of the same call; -1 for none."""
+def following(run: TracedRun) -> Ints:
+    """Find for each block the next one of the same call.
+
+    Parameters
+    ----------
+    run : TracedRun
+        What was executed.
+
+    Returns
+    -------
+    ndarray of int64, shape (events,)
+        Positions of events; -1 for none.
+
+    Examples
+    --------
+    >>> following(TracedRun.read(folder, TracedProgram(folder))).tolist()
+    []
+    """
     blocks = np.flatnonzero(~run.is_entry)
     order = blocks[np.argsort(run.call[blocks], kind="stable")]
     same = run.call[order[1:]] == run.call[order[:-1]]

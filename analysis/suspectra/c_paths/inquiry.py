@@ -27,6 +27,7 @@ from suspectra_recorder.folders import cache_folder
 
 SEARCHERS = {
     "nearest-path": "suspectra.c_paths.nearest:CNearestPath",
+    "apg": "suspectra.c_paths.switching:CSwitching",
 }
 """Module and class of each technique that compiled programs have."""
 

@@ -6,8 +6,9 @@
  *
  * SUSPECTRA_PATH          the beginning of the files' names; the rest is a time and the number of the thread
  * SUSPECTRA_PATH_EVENTS   how many events a thread may write; then its file ends
- * SUSPECTRA_PATH_STOP     the number of an event of the first thread, at which suspectra_path_stop is called
- * SUSPECTRA_PATH_VALUES   the same, at which the operands of comparisons are noted, in a file of the ending .values
+ * SUSPECTRA_PATH_AT       a block, as the distance of its address from __sanitizer_cov_trace_pc, a colon, and which time
+ *                         it is executed by the first thread, from 1; 0 for each time. Then suspectra_path_stop is called
+ * SUSPECTRA_PATH_VALUES   a file for the operands of the comparisons in that block, instead of that call
  *
  * An event is a number of 64 bits: in the lower 47 the address to which the call of a basic block returns, or that of a
  * function that is entered; then a bit that says that it is a function; then 16 bits with the number of calls that are
@@ -30,7 +31,6 @@
 #define WINDOW (1 << 20) /* bytes that are mapped at a time */
 #define MAX_DEPTH 65535
 #define ENTERED ((uint64_t)1 << 47)
-#define NEVER UINT64_MAX
 
 struct recorder {
     uint64_t *next, *end; /* of the window; both NULL before the first and after the last one */
@@ -41,8 +41,10 @@ struct recorder {
 };
 
 static __thread struct recorder own;
-static char prefix[4096];
-static uint64_t most, stop_at = NEVER, values_at = NEVER;
+static char prefix[4096], values[4096];
+static uint64_t most, wanted_time, times;
+static intptr_t wanted_block;
+static int looking, there; /* for a block; whether it was the last one */
 static int wanted = -1; /* whether anything is to be noted; -1 before that is known */
 static uint32_t threads;
 
@@ -75,9 +77,17 @@ static void begin(void) {
     if (path && *path && strlen(path) < sizeof prefix)
         strcpy(prefix, path);
     most = number_of("SUSPECTRA_PATH_EVENTS", 10000000);
-    stop_at = number_of("SUSPECTRA_PATH_STOP", NEVER);
-    values_at = number_of("SUSPECTRA_PATH_VALUES", NEVER);
-    wanted = *prefix || stop_at != NEVER;
+    path = getenv("SUSPECTRA_PATH_VALUES");
+    if (path && *path && strlen(path) < sizeof values)
+        strcpy(values, path);
+    path = getenv("SUSPECTRA_PATH_AT");
+    if (path && strchr(path, ':')) {
+        char *time;
+        looking = 1;
+        wanted_block = (intptr_t)strtoll(path, &time, 10);
+        wanted_time = strtoull(time + 1, NULL, 10);
+    }
+    wanted = *prefix || looking;
     if (wanted)
         pthread_atfork(NULL, NULL, forked);
     if (*prefix)
@@ -116,7 +126,7 @@ static int begin_thread(void) {
     if (!wanted)
         return 0;
     own.first = __atomic_load_n(&threads, __ATOMIC_RELAXED) == 0;
-    own.file = *prefix && values_at == NEVER ? new_file() : -1;
+    own.file = *prefix ? new_file() : -1;
     if (own.file < 0)
         __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
     void *frames = mmap(NULL, (MAX_DEPTH + 1) * sizeof *own.frames, PROT_READ | PROT_WRITE,
@@ -134,8 +144,18 @@ static void end_thread(void) {
     own.next = own.end = NULL;
 }
 
+void __sanitizer_cov_trace_pc(void);
+
 /* A debugger has a breakpoint here. */
 __attribute__((noinline, used)) void suspectra_path_stop(void) { __asm__ volatile("" ::: "memory"); }
+
+/* Whether this is the time of the block that was asked for. */
+static void look(uint64_t address) {
+    there = (intptr_t)(address - (uintptr_t)__sanitizer_cov_trace_pc) == wanted_block &&
+            (++times == wanted_time || wanted_time == 0);
+    if (there && !*values)
+        suspectra_path_stop();
+}
 
 /* Note an event in the call whose frame is given. */
 static void note(uint64_t address, uintptr_t frame, int entered) {
@@ -156,8 +176,9 @@ static void note(uint64_t address, uintptr_t frame, int entered) {
         } else {
             if (own.next)
                 *own.next++ = address | (entered ? ENTERED : 0) | (uint64_t)own.depth << 48;
-            if (own.count++ == stop_at && own.first)
-                suspectra_path_stop();
+            own.count++;
+            if (looking && own.first && !entered)
+                look(address);
         }
     }
     errno = number;
@@ -183,13 +204,12 @@ void __cyg_profile_func_exit(void *function, void *from) {
 
 /* The operands of a comparison as text, where they were asked for. */
 static void compared(const char *format, long double a, long double b) {
-    if (own.ended || own.busy || !own.first || !own.frames || own.count != values_at + 1 || !*prefix)
+    if (!there || !*values || own.ended || own.busy || !own.first)
         return;
     own.busy = 1;
     int number = errno;
-    char name[sizeof prefix + 64], text[256];
-    snprintf(name, sizeof name, "%s%d.values", prefix, (int)getpid());
-    int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    char text[256];
+    int file = open(values, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (file >= 0) {
         int size = snprintf(text, sizeof text, format, a, b);
         if (write(file, text, (size_t)size) < size)

@@ -73,6 +73,8 @@ class CPathSearcher(ABC):
         Nodes that are not compared, as they differ between two runs of the failing test.
     events : int
         How many decisions and calls of the failing run are compared.
+    seconds : float
+        How long the failing run took.
 
     Examples
     --------
@@ -93,7 +95,7 @@ class CPathSearcher(ABC):
         self.setting = setting
         self.problems: list[Problem] = []
         self.left_out: frozenset[int] = frozenset()
-        self.events = 0
+        self.events, self.seconds = 0, 0.0
 
     @abstractmethod
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
@@ -130,6 +132,7 @@ class CPathSearcher(ABC):
         """
         name, tests = self.setting.test, self.setting.tests
         first, again = tests.run(name), tests.run(name)
+        self.seconds = max(first.seconds, again.seconds)
         if not (first.verdict.failing and again.verdict.failing):
             ended = first.verdict if not first.verdict.failing else again.verdict
             words = "passes" if ended is Verdict.PASSED else "is skipped"

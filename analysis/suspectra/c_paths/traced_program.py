@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,8 +80,8 @@ class TracedProgram:
     (True, ('call', Location(file='a.c', line=1, end_line=1)), -1)
     >>> program.place(decides), program.block(decides) in program.module(program.nodes[decides].module).blocks.values()
     (('if', Location(file='a.c', line=2, end_line=2)), True)
-    >>> program.arms(decides, [after]) == {after: 0}
-    True
+    >>> program.arms(decides, [after]) == {after: 0}, sorted(program.outcomes(decides).values())
+    (True, [0, 1])
     >>> path = RunPath.from_events([(main, -1, -1), (decides, 0, 0)])
     >>> program.reported(path, 1, True)
     ReportedPlace(location=Location(file='a.c', line=2, end_line=2), kind='if', instance=1, outcome=False, wanted=True)
@@ -214,17 +214,34 @@ class TracedProgram:
         mapping of int to int
             For each successor its arm: 1 where a condition was true, 0 where it was false, else a number from 2 on.
         """
-        block, node = self.block(number), self.nodes[number]
-        known = [] if block is None else list(block.arms)
         addresses = {self.nodes[one].address: one for one in successors}
-        every = sorted({*known, *addresses})
+        outcomes = self.outcomes(number, addresses)
+        return {one: outcomes[address] for address, one in addresses.items()}
+
+    def outcomes(self, number: int, more: Collection[int] = ()) -> Mapping[int, int]:
+        """Number the blocks that can come next, by their addresses.
+
+        Parameters
+        ----------
+        number : int
+            Of a block.
+        more : collection of int, optional
+            Addresses of blocks that came next in some run.
+
+        Returns
+        -------
+        mapping of int to int
+            For each address the arm, as for `arms`.
+        """
+        block, node = self.block(number), self.nodes[number]
+        every = sorted({*([] if block is None else block.arms), *more})
         order = {address: place + 2 for place, address in enumerate(every)}
         if block is not None and len(every) == 2 and (condition := self._condition(block.decides)) is not None:
             blocks = self.module(node.module).blocks
             lines = [self._line_in(blocks[one].place, block.decides) if one in blocks else 0 for one in every]
             if (truth := condition.truth(*lines)) is not None:
                 order = {every[0]: int(truth), every[1]: int(not truth)}
-        return {one: order[address] for address, one in addresses.items()}
+        return order
 
     def _place(self, number: int) -> tuple[str, Location] | None:
         node = self.nodes[number]
