@@ -25,8 +25,8 @@ from public_names import EXPORTED, ROOT, Definition, PublicName, inherited, publ
 # without a body, which others are to write, since the example of its class shows how; and for hooks of pytest, since
 # only pytest has what they take.
 WITHOUT_EXAMPLES = (
-    "suspectra.causes",
-    "suspectra.experiments",
+    "suspectra.experiments.cause_transitions",
+    "suspectra.experiments.recorded_statements",
 )
 """Modules and packages in which names still lack examples. Nothing is added."""
 

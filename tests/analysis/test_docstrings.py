@@ -20,7 +20,8 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_run(name, tmp_path):
+def test_the_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # some start pytest, which takes long with all plugins
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     for number, docstring in enumerate(doctest.DocTestFinder().find(module)):

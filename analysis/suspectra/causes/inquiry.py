@@ -30,7 +30,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 @dataclass
 class Inquiry:
-    """Asks for the causes of one failure, within some time.
+    r"""Asks for the causes of one failure, within some time.
 
     Parameters
     ----------
@@ -55,6 +55,31 @@ class Inquiry:
     ----------
     problems : list of Problem
         What could not be done, and what is missing.
+
+    Examples
+    --------
+    The test passes if the decision of line 2 comes out the other way:
+
+    >>> import sys
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from suspectra.spectrum import Elements, Spectrum
+    >>> source = "def total(prices, free):\n    if free:\n        return 0\n    return sum(prices)\n"
+    >>> _ = (folder / "cart.py").write_text(source)
+    >>> source = "from cart import total\n\ndef test_total():\n    assert total([20], True) == 20\n"
+    >>> _ = (folder / "test_cart.py").write_text(source)
+    >>> test, line = FailingTest("test_cart.py::test_total", "test_cart.py"), np.array([2, 3, 4], np.int32)
+    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0]], [True], tests=[test.name], elements=elements)
+    >>> suspects = SimpleNamespace(groups=[[test.name]], at=lambda *place: 1.0, spectrum=lambda group: spectrum)
+    >>> vars(suspects).update(group_of=lambda test: 0, most_suspicious=lambda test: [], digests={})
+    >>> suspects.read = lambda file: (folder / file).read_bytes()
+    >>> inquiry = Inquiry(folder, [sys.executable, "-m", "pytest"], test, suspects)
+    >>> for step in inquiry.steps():
+    ...     print(step)
+    the fault lies before cart.py:2
+    >>> [str(state) for state in inquiry.report.roots]
+    ['cart.py:2: true']
     """
 
     workspace: Path

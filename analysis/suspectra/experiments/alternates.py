@@ -37,6 +37,11 @@ class Alternate(NamedTuple):
         Why it is tried, such as ``next below``.
     value : object
         What `suspectra_recorder.experiments.literals` can write down.
+
+    Examples
+    --------
+    >>> Alternate("next above", 21).value
+    21
     """
 
     role: str

@@ -40,7 +40,7 @@ def trace_dependences(
     most: int = MAX_NODES,
     recorded: Mapping[str, str | None] = MappingProxyType({}),
 ) -> DependenceTrace:
-    """Trace the dependences of a failing test.
+    r"""Trace the dependences of a failing test.
 
     Parameters
     ----------
@@ -69,6 +69,19 @@ def trace_dependences(
     ------
     EvidenceError
         When there is nothing to trace, or when a source has changed, with cause and cure.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from suspectra.experiments.machine import Machine
+    >>> _ = (folder / "cart.py").write_text("def total(prices):\n    found = sum(prices)\n    return found\n")
+    >>> test = "from cart import total\n\ndef test_total():\n    assert total([20]) == 21\n"
+    >>> _ = (folder / "test_cart.py").write_text(test)
+    >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_total"
+    >>> with Machine(command, folder, "test_cart.py", [name], (KIND,)) as machine:
+    ...     trace = trace_dependences(machine, name)
+    >>> [(trace.sites[site].line, text) for site, text in zip(trace.graph.site, trace.value) if text == "20"]
+    [(2, '20'), (2, '20'), (3, '20')]
     """
     _require_recorded(runs.sources, recorded)
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
@@ -207,7 +220,7 @@ class _Texts(Sequence[str]):
 def trace_of(
     test: str, answer: TracedRun, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
 ) -> DependenceTrace:
-    """What was traced.
+    r"""What was traced.
 
     Parameters
     ----------
@@ -231,6 +244,31 @@ def trace_of(
     ------
     EvidenceError
         When there is nothing between the test and its failure.
+
+    Examples
+    --------
+    A run in this process, of a function that a machine would have called for a test:
+
+    >>> import numpy as np
+    >>> from suspectra_recorder.experiments.dependences.tracer import Tracer
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.scope import Scope
+    >>> source, space = b"def total(price):\n    vat = 20\n    return price + vat\n", {}
+    >>> tracer = Tracer(lambda path: False)
+    >>> exec(ExperimentHook(Scope(str(folder)), [tracer]).code(str(folder / "cart.py"), "cart.py", source), space)
+    >>> state = tracer.start(0)
+    >>> _ = space["total"](100)
+    >>> tracer.stop()
+    >>> columns = {name: np.array(part, np.int32) for name, part in state.columns.parts.items()}
+    >>> for name, width in _WIDTHS.items():
+    ...     columns[name] = columns[name].reshape(-1, width)
+    >>> answer = {"sources": [one.table for one in tracer.sources], "texts": state.columns.texts, "failure": 2}
+    >>> answer.update(phase="call", threads=0, processes=[])
+    >>> trace = trace_of("test_total", answer, columns, {"cart.py": source}.get)
+    >>> [trace.sites[site].line for site in trace.graph.site], list(trace.value)
+    ([1, 2, 3], ['', '20', '120'])
+    >>> trace.graph.sources_of(2).tolist()
+    [0, 1]
     """
     import numpy as np
 

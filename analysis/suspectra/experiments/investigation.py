@@ -48,6 +48,12 @@ class Progress:
         How many altered runs there were.
     share : float
         Of the time, how much is gone: from 0 to 1.
+
+    Examples
+    --------
+    >>> progress = Progress("test_cart.py::test_total", number=1, total=3, runs=40, share=0.25)
+    >>> f"{progress.runs} runs, {progress.share:.0%} of the time"
+    '40 runs, 25% of the time'
     """
 
     test: str
@@ -64,6 +70,26 @@ class Suspects(ABC):
     ----------
     groups : sequence of sequence of str
         The names of the failing tests of each failure group.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Elements
+    >>> class OneFile(Suspects):
+    ...     groups, digests = [["test_total"]], {}
+    ...     def at(self, group, file, line):
+    ...         return 1 / line
+    ...     def spectrum(self, group):
+    ...         line = np.array([2, 3, 4], np.int32)
+    ...         elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
+    ...         tests = ["test_total", "test_empty"]
+    ...         return Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], [True, False], tests=tests, elements=elements)
+    ...     def read(self, file):
+    ...         return None
+    ...     def update(self, made):
+    ...         pass
+    >>> suspects = OneFile()
+    >>> suspects.group_of("test_total"), suspects.most_suspicious("test_total")
+    (0, [('cart.py', 2), ('cart.py', 3)])
     """
 
     groups: Sequence[Sequence[str]]
@@ -170,7 +196,7 @@ class Suspects(ABC):
 
 @dataclass
 class Investigation:
-    """Experiments with failing tests of a workspace, within some time; what is found goes into the log at once.
+    r"""Experiments with failing tests of a workspace, within some time; what is found goes into the log at once.
 
     Parameters
     ----------
@@ -203,6 +229,29 @@ class Investigation:
         Whether everything was tried with every test.
     problems : list of Problem
         What kept tests from being investigated, and what is different from a run by pytest itself.
+
+    Examples
+    --------
+    The test passes if the decision of line 2 comes out the other way:
+
+    >>> import sys
+    >>> from types import SimpleNamespace
+    >>> from suspectra.spectrum import Elements
+    >>> source = "def total(prices, free):\n    if free:\n        return 0\n    return sum(prices)\n"
+    >>> _ = (folder / "cart.py").write_text(source)
+    >>> source = "from cart import total\n\ndef test_total():\n    assert total([20], True) == 20\n"
+    >>> _ = (folder / "test_cart.py").write_text(source)
+    >>> test, line = FailingTest("test_cart.py::test_total", "test_cart.py"), np.array([2, 3, 4], np.int32)
+    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0]], [True], tests=[test.name], elements=elements)
+    >>> suspects = SimpleNamespace(groups=[[test.name]], at=lambda *place: 1.0, spectrum=lambda group: spectrum)
+    >>> vars(suspects).update(update=lambda made: None, read=lambda file: None)
+    >>> command = [sys.executable, "-m", "pytest"]
+    >>> investigation = Investigation(folder, command, [test], suspects, seconds=60, kinds=("switch",))
+    >>> [(made.line, made.action, made.outcome.value) for made in investigation.experiments()]
+    [(2, 'false', 'passed')]
+    >>> investigation.complete
+    True
     """
 
     workspace: Path

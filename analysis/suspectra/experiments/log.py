@@ -98,7 +98,15 @@ class ExperimentLog:
             raise EvidenceError(_unwritable(error)) from None
 
     def close(self) -> None:
-        """Nothing more is added."""
+        """Nothing more is added.
+
+        Examples
+        --------
+        >>> log = ExperimentLog(folder)
+        >>> log.close()
+        >>> os.listdir(folder / ".suspectra" / FOLDER)
+        ['log.jsonl']
+        """
         os.close(self._file)
 
     def __enter__(self) -> ExperimentLog:

@@ -35,7 +35,7 @@ _LAST_LINES = 15  # of the output of a process that did not start to wait
 
 
 class Machine(Runs):
-    """A process that has collected some tests of a module, and waits.
+    r"""A process that has collected some tests of a module, and waits.
 
     Parameters
     ----------
@@ -71,6 +71,19 @@ class Machine(Runs):
     ------
     EvidenceError
         When the tests can't be collected.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = (folder / "cart.py").write_text("def price(free):\n    return 0 if free else 20\n")
+    >>> test = "from cart import price\n\ndef test_price():\n    assert price(True) == 20\n"
+    >>> _ = (folder / "test_cart.py").write_text(test)
+    >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_price"
+    >>> with Machine(command, folder, "test_cart.py", [name]) as machine:
+    ...     switch = {"kind": "switch", "file": "cart.py", "number": 0, "instance": 1}
+    ...     answers = machine.ask(name, [{"kind": "plain"}, switch], steps=100, seconds=10)
+    >>> [answer["outcome"] for answer in answers], sorted(machine.sources)
+    (['failed', 'passed'], ['cart.py', 'test_cart.py'])
     """
 
     def __init__(
@@ -225,7 +238,7 @@ class Machine(Runs):
 
 
 class FreshRuns(Runs):
-    """Runs a test in a new process each time; slow, and all there is where programs can't fork.
+    r"""Runs a test in a new process each time; slow, and all there is where programs can't fork.
 
     Parameters
     ----------
@@ -239,6 +252,15 @@ class FreshRuns(Runs):
         The names of markers; tests that have one are never run.
     original : Path, optional
         The folder whose copy `workspace` is.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = (folder / "test_cart.py").write_text("def test_price():\n    assert 20 > 21\n")
+    >>> runs = FreshRuns([sys.executable, "-m", "pytest"], folder, "test_cart.py")
+    >>> answer, = runs.ask("test_cart.py::test_price", [{"kind": "plain"}], steps=100, seconds=10)
+    >>> answer["outcome"], answer["exception"]
+    ('failed', 'AssertionError')
     """
 
     def __init__(

@@ -46,7 +46,7 @@ _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
 
 @dataclass(frozen=True, eq=False)
 class Mutation(Alteration):
-    """A run of a mutant.
+    r"""A run of a mutant.
 
     Parameters
     ----------
@@ -56,6 +56,13 @@ class Mutation(Alteration):
         The file.
     mutant : Mutant
         The change.
+
+    Examples
+    --------
+    >>> source = ParsedSource(b"def total(net, vat):\n    return net + vat\n")
+    >>> mutation = Mutation("cart.py", source, next(mutants(source)))
+    >>> mutation.to_json()["functions"], mutation.experiment("test_total").detail
+    ([CodeName(name='total', line=1)], '`return net + vat` → `return None`')
     """
 
     file: str
@@ -100,6 +107,12 @@ def repairs(experiment: Experiment) -> bool:
     -------
     bool
         False where it still fails, in whatever way.
+
+    Examples
+    --------
+    >>> failed = Experiment("test_total", "mutant", "cart.py", 2, 2, 4, "AOR", 0, "mutated", Outcome.FAILED)
+    >>> repairs(failed)
+    False
     """
     return experiment.outcome.repairs
 
@@ -116,6 +129,13 @@ def changes(experiment: Experiment) -> bool:
     -------
     bool
         Other mutants have the score 0, whatever they break.
+
+    Examples
+    --------
+    >>> failed = Experiment("test_total", "mutant", "cart.py", 2, 2, 4, "AOR", 0, "mutated", Outcome.FAILED)
+    >>> from dataclasses import replace
+    >>> changes(failed), changes(replace(failed, changed=True))
+    (False, True)
     """
     return experiment.outcome.repairs or experiment.changed
 
@@ -132,13 +152,19 @@ def always(experiment: Experiment) -> bool:
     -------
     bool
         False where the mutant could not be put into the program.
+
+    Examples
+    --------
+    >>> failed = Experiment("test_total", "mutant", "cart.py", 2, 2, 4, "AOR", 0, "mutated", Outcome.FAILED)
+    >>> always(failed)
+    True
     """
     return experiment.outcome is not Outcome.NOT_REACHED
 
 
 @dataclass
 class Mutants:
-    """Makes experiments with mutants.
+    r"""Makes experiments with mutants.
 
     Parameters
     ----------
@@ -154,6 +180,26 @@ class Mutants:
         What could not be mutated is added here.
     enough_broken : int
         A mutant that breaks so many passing tests is not tried with others.
+
+    Examples
+    --------
+    >>> from suspectra.experiments.repeated_tests import FailingTest
+    >>> from suspectra.spectrum import Elements
+    >>> line = np.array([2], np.int32)
+    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
+    >>> spectrum = Spectrum.from_matrix([[1]], [True], tests=["test_cart.py::test_total"], elements=elements)
+    >>> tests = RepeatedTests([], folder, [FailingTest("test_cart.py::test_total", "test_cart.py")])
+    >>> mutants = Mutants(spectrum, lambda file: b"def total(net, vat):\n    return net + vat\n", tests)
+    >>> made = mutants.mutations("test_cart.py::test_total")
+    >>> [mutation.mutant.description for mutation in made][:2]
+    ['`net + vat` → `net`', '`net + vat` → `net * vat`']
+
+    How a failing test ends with them is known already, so nothing is run:
+
+    >>> from types import SimpleNamespace
+    >>> test = SimpleNamespace(test="test_cart.py::test_total", complete=True, experiments=lambda *rest: iter(()))
+    >>> list(mutants.experiments(test, made, end=0.0))
+    []
     """
 
     spectrum: Spectrum

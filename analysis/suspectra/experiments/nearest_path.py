@@ -103,12 +103,26 @@ class NearPath(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Which test it is, and how long it goes the same way."""
+        """Which test it is, and how long it goes the same way.
+
+        Examples
+        --------
+        >>> NearPath("test_b", 1, 12, 11, None, (), (-2,)).summary
+        'test_b passes, and goes the same way for 11 decisions and calls.'
+        """
         return f"{self.test} passes, and goes the same way for {_in_words(self.shared)}."
 
     @property
     def report(self) -> tuple[ReportedPlace, ...]:
-        """The decisions that came out differently; where there are none, the event where the runs part."""
+        """The decisions that came out differently; where there are none, the event where the runs part.
+
+        Examples
+        --------
+        >>> from suspectra.location import Location
+        >>> place = ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True)
+        >>> NearPath("test_b", 1, 12, 11, place, (), (-2,)).report[0].location.short
+        'cart.py:8'
+        """
         return self.differences or (() if self.parts is None else (self.parts,))
 
 
@@ -200,7 +214,16 @@ class NearPaths:
 
     @property
     def nearest(self) -> NearPath | None:
-        """The nearest path of those that differ; None if there is none yet."""
+        """The nearest path of those that differ; None if there is none yet.
+
+        Examples
+        --------
+        >>> near = NearPaths("test_a", ["test_b", "test_c"], Order.FEWEST)
+        >>> for test, differing in (("test_b", 3), ("test_c", 1)):
+        ...     near.compared.append(NearPath(test, differing, 12, 11, None, (), (-2,)))
+        >>> near.nearest.test
+        'test_c'
+        """
         others = [one for one in self.compared if not one.same_path]
         return min(others, key=self._key, default=None)
 
@@ -223,6 +246,26 @@ class NearestPath(PathSearcher):
     ----------
     near : NearPaths
         The tests that were compared.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from suspectra.experiments.recorded_paths import Paths, Place, RecordedPath
+    >>> from suspectra.experiments.repeated_tests import FailingTest
+    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.location import Location
+    >>> class Known(Paths):
+    ...     def record(self, runs, test, seconds):
+    ...         number = self.number("cart.py", "decision", 0, Place("if", Location("cart.py", 2, 2), 4, ""))
+    ...         outcome, taken = (Outcome.FAILED, 1) if test == "test_free" else (Outcome.PASSED, 0)
+    ...         return RecordedPath(Answer(outcome, 0.1, ""), Path.from_events([(number, -1, taken)]))
+    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name: None)
+    >>> searcher = NearestPath(PathSetting(test, machines, Known(folder), ["test_price"]))
+    >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
+    >>> report.summary
+    'test_price passes, and goes the same way for 0 decisions and calls.'
+    >>> [(place.location.short, place.outcome, place.wanted) for place in report.report]
+    [('cart.py:2', True, False)]
     """
 
     def __init__(self, setting: PathSetting):
@@ -324,6 +367,13 @@ def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
     -------
     NearPath
         In the events of the failing run.
+
+    Examples
+    --------
+    >>> from suspectra.experiments.recorded_paths import Paths
+    >>> run = Path.from_events([(0, -1, 1), (1, 0, 0)])
+    >>> compare(run, run, Paths(folder), "test_b").same_path
+    True
     """
     counterpart = failing.aligned(passing)
     first, apart = parting(failing, passing), distance(failing, passing)

@@ -31,7 +31,7 @@ _OBSERVE: Job = {"kind": "observe"}
 
 @dataclass
 class Observing:
-    """Runs failing tests, and the passing tests nearest to them, once each with their values observed.
+    r"""Runs failing tests, and the passing tests nearest to them, once each with their values observed.
 
     Nothing is altered in these runs. Only statements are kept that some failing test executes.
 
@@ -58,6 +58,27 @@ class Observing:
         Whether all tests were run.
     problems : list of Problem
         What kept tests from being observed, and what is different from a run by pytest itself.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from suspectra.spectrum import Elements, Spectrum
+    >>> _ = (folder / "cart.py").write_text("def total(net):\n    return net - 20\n")
+    >>> source = "from cart import total\n\ndef test_total():\n    assert total(100) == 120\n"
+    >>> _ = (folder / "test_cart.py").write_text(source)
+    >>> test, line = FailingTest("test_cart.py::test_total", "test_cart.py"), np.array([2], np.int32)
+    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
+    >>> spectrum = Spectrum.from_matrix([[1]], [True], tests=[test.name], elements=elements)
+    >>> suspects = SimpleNamespace(groups=[[test.name]], at=lambda *place: 1.0, spectrum=lambda group: spectrum)
+    >>> observing = Observing(folder, [sys.executable, "-m", "pytest"], [test], suspects, seconds=60)
+    >>> for observation in observing.observations():
+    ...     for site, outcomes in observation.sites.items():
+    ...         if site.kind == "sign":
+    ...             print(site.line, site.left, outcomes)
+    2 net {'>': 1}
+    2 the return value {'>': 1}
     """
 
     workspace: Path

@@ -22,7 +22,7 @@ from suspectra.spectrum import Spectrum
 
 @dataclass
 class PathInquiry:
-    """Asks for a run that passes and goes nearly the way of a failing test, within some time.
+    r"""Asks for a run that passes and goes nearly the way of a failing test, within some time.
 
     Parameters
     ----------
@@ -47,6 +47,27 @@ class PathInquiry:
     ----------
     problems : list of Problem
         What could not be done, and what is different from a run by pytest itself.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from suspectra.spectrum import Elements
+    >>> _ = (folder / "cart.py").write_text("def price(free):\n    return 0 if free else 20\n")
+    >>> source = "from cart import price\n\ndef test_free():\n    assert price(True)\n"
+    >>> source += "\ndef test_price():\n    assert price(False)\n"
+    >>> _ = (folder / "test_cart.py").write_text(source)
+    >>> test, line = FailingTest("test_cart.py::test_free", "test_cart.py"), np.array([2], np.int32)
+    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
+    >>> tests = [test.name, "test_cart.py::test_price"]
+    >>> spectrum = Spectrum.from_matrix([[1], [1]], [True, False], tests=tests, elements=elements)
+    >>> inquiry = PathInquiry(folder, [sys.executable, "-m", "pytest"], test, spectrum)
+    >>> for report in inquiry.reports():
+    ...     print(report.complete, report.found)
+    False False
+    True True
+    >>> inquiry.report.summary
+    'test_cart.py::test_price passes, and goes the same way for 1 decision or call.'
     """
 
     workspace: Path

@@ -103,6 +103,13 @@ class PathSetting:
         What the user has chosen.
     workspace : Path, optional
         The folder whose log gets the experiments that are made; None for no log.
+
+    Examples
+    --------
+    >>> test = FailingTest("test_cart.py::test_free", "test_cart.py")
+    >>> setting = PathSetting(test, RepeatedTests([], folder, [test]), Paths(folder), passing=["test_price"])
+    >>> setting.options.order.value
+    'fewest'
     """
 
     test: FailingTest
@@ -125,6 +132,23 @@ class PathSearcher(ABC):
     ----------
     problems : list of Problem
         What could not be done.
+
+    Examples
+    --------
+    A search that only counts the decisions and calls of the failing test, and of one that passes:
+
+    >>> from types import SimpleNamespace
+    >>> from suspectra.experiments.runs import Answer
+    >>> class Count(PathSearcher):
+    ...     def search(self, limits):
+    ...         yield len(self.failing_run()), len(self.record(self.setting.passing[0]).path)
+    >>> class Known(Paths):
+    ...     def record(self, runs, test, seconds):
+    ...         return RecordedPath(Answer(Outcome.FAILED, 0.1, ""), Path.from_events([(0, -1, -1), (1, 0, 1)]))
+    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name: None)
+    >>> searcher = Count(PathSetting(test, machines, Known(folder), ["test_price"]))
+    >>> list(searcher.search(PathSearchLimits(end=0.0)))
+    [(2, 2)]
     """
 
     def __init__(self, setting: PathSetting):

@@ -68,6 +68,13 @@ class RecordedPath(NamedTuple):
         How the run ended.
     path : Path
         Its decisions and calls. Statements are numbers of `Paths.places`.
+
+    Examples
+    --------
+    >>> ended = answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1})
+    >>> recorded = RecordedPath(ended, Path.from_events([(0, -1, NO_BRANCH), (1, 0, 1)]))
+    >>> recorded.answer.exception, len(recorded.path)
+    ('KeyError', 2)
     """
 
     answer: Answer
@@ -75,7 +82,7 @@ class RecordedPath(NamedTuple):
 
 
 class Paths:
-    """Records the paths of tests, with the same numbers for the same decisions in all of them.
+    r"""Records the paths of tests, with the same numbers for the same decisions in all of them.
 
     Parameters
     ----------
@@ -86,6 +93,43 @@ class Paths:
     ----------
     places : list of Place
         What the statements of paths are.
+
+    Examples
+    --------
+    A run in this process, of a function that a machine would have called for a test:
+
+    >>> from suspectra_recorder.experiments.loading import ExperimentHook
+    >>> from suspectra_recorder.experiments.paths import NotingPath
+    >>> from suspectra_recorder.experiments.switchboard import Switchboard
+    >>> from suspectra_recorder.scope import Scope
+    >>> cart = folder / "cart.py"
+    >>> _ = cart.write_text("def price(free):\n    return 0 if free else 20\n")
+    >>> board, space = Switchboard(), {}
+    >>> kind = NotingPath(board, dict)
+    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument, board])
+    >>> exec(hook.code(str(cart), "cart.py", cart.read_bytes()), space)
+    >>> class InThisProcess(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         board.limit(steps)
+    ...         kind.apply(jobs[0])
+    ...         _ = space["price"](True)
+    ...         return [{"outcome": "passed", "exception": "", "seconds": 0.1, **kind.take_back()}]
+    ...     def close(self):
+    ...         pass
+    >>> paths = Paths(folder)
+    >>> recorded = paths.record(InThisProcess(), "test_price", seconds=10)
+    >>> [paths.places[statement].kind for statement in recorded.path.statement]
+    ['call', 'conditional']
+    >>> paths.reported(recorded.path, 1, wanted=False).outcome
+    True
+
+    Another run has the same numbers, and a new decision gets the next one:
+
+    >>> again = paths.from_answer(*InThisProcess().ask("test_price", [PATH], steps=10, seconds=10))
+    >>> again.path.statement.tolist(), len(paths.table("cart.py")) > 0
+    ([0, 1], True)
+    >>> paths.number("cart.py", "decision", 1, Place("if", Location("cart.py", 9, 9), 4, ""))
+    2
     """
 
     def __init__(self, workspace: FilePath):

@@ -60,6 +60,29 @@ class RepeatedTest:
     ------
     EvidenceError
         When the test does not end as expected, or two unaltered runs make different decisions.
+
+    Examples
+    --------
+    A test that passes if the only decision of the program comes out the other way:
+
+    >>> from suspectra.experiments.switching import switches
+    >>> class OneDecision(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         return [self.answer(job["kind"]) for job in jobs]
+    ...     def answer(self, kind):
+    ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
+    ...         return {**ended, "decisions": [0], "sites": [("cart.py", 0, [("if", 2, 4, 2, 8, False)])]}
+    ...     def close(self):
+    ...         pass
+    >>> test = RepeatedTest("test_price", OneDecision())
+    >>> for made in test.experiments(switches(test.trace), end=time.monotonic() + 10):
+    ...     print(made.file, made.line, made.action, made.outcome.value)
+    cart.py 2 true passed
+    >>> for alteration, answer in test.answers(switches(test.trace), end=time.monotonic() + 10):
+    ...     print(alteration.instance, answer.outcome.value, test.made(alteration, answer).changed)
+    0 passed False
+    >>> test.alone({"kind": "plain"}).outcome.value, test.complete
+    ('failed', True)
     """
 
     def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False):

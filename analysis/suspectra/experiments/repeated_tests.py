@@ -63,7 +63,7 @@ class FailingTest(NamedTuple):
 
 
 class RepeatedTests:
-    """Tests by name, each with a machine for its module. They start when they are first asked for.
+    r"""Tests by name, each with a machine for its module. They start when they are first asked for.
 
     Parameters
     ----------
@@ -88,6 +88,20 @@ class RepeatedTests:
     ----------
     notices : list of Problem
         What is different from a run by pytest itself.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = (folder / "test_cart.py").write_text("def test_price():\n    assert 20 > 21\n")
+    >>> failing = FailingTest("test_cart.py::test_price", "test_cart.py")
+    >>> tests = RepeatedTests([sys.executable, "-m", "pytest"], folder, [failing])
+    >>> tests.runs(failing.name)
+    False
+    >>> tests[failing.name].trace.end
+    'failed AssertionError'
+    >>> tests.runs(failing.name), sorted(tests.machine(failing.name).tests), tests.pending
+    (True, ['test_cart.py::test_price'], 0)
+    >>> tests.close()
     """
 
     def __init__(

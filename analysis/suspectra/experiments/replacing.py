@@ -52,6 +52,11 @@ class ValuePlace(NamedTuple):
         What gets the value.
     line, column, end_line : int
         Lines from 1, both included; the column in bytes from 0.
+
+    Examples
+    --------
+    >>> ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8).name
+    'total'
     """
 
     file: str
@@ -81,6 +86,13 @@ class Replacement(Alteration):
         Whether the value may be logged; otherwise only why it is tried.
     compare : bool
         Whether the comparisons that follow are noted.
+
+    Examples
+    --------
+    >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
+    >>> replacement = Replacement(place, 1, (".cents",), Alternate("one more", 21))
+    >>> replacement.to_json()["text"], replacement.experiment("test_cart").place
+    ('i21', 'total.cents')
     """
 
     place: ValuePlace
@@ -140,6 +152,14 @@ class NotedValues:
         How far apart the sides of comparisons were.
     failed : tuple of str
         The texts of the sides of the comparison that made it fail.
+
+    Examples
+    --------
+    >>> answer = {"outcome": "failed", "exception": "AssertionError", "seconds": 0.1, "texts": ["i20", "i21"]}
+    >>> answer |= {"assignments": [("cart.py", 0, [("assignment", "total", 8, 4, 8)])], "values": [0, 0, 0, 1]}
+    >>> noted = NotedValues.from_answer(answer)
+    >>> [(place.name, texts) for place, texts in noted.values.items()]
+    [('total', ['i20', 'i21'])]
     """
 
     values: Mapping[ValuePlace, Sequence[str]]
@@ -257,6 +277,28 @@ class ValueReplacing:
     ----------
     complete : bool
         Whether everything was tried.
+
+    Examples
+    --------
+    A test that expects 21 of a program that assigns 20:
+
+    >>> from suspectra.experiments.runs import Runs
+    >>> class OneValue(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         return [self.answer(job.get("text", "i20")) for job in jobs]
+    ...     def answer(self, text):
+    ...         ended = {"outcome": "passed" if text == "i21" else "failed", "exception": "", "seconds": 0.01}
+    ...         assignments = [("cart.py", 0, [("assignment", "total", 8, 4, 8)])]
+    ...         values = {"texts": ["i20"], "assignments": assignments, "values": [0, 0]}
+    ...         return {**ended, **values, "failed": [["i20", "i21"]]}
+    ...     def close(self):
+    ...         pass
+    >>> replacing = ValueReplacing(RepeatedTest("test_cart", OneValue()))
+    >>> for made in replacing.experiments(end=time.monotonic() + 10):
+    ...     print(made.place, made.action, made.detail, made.outcome.value)
+    total expected 21 passed
+    >>> replacing.complete, replacing.repaired
+    (True, {('cart.py', 8)})
     """
 
     test: RepeatedTest

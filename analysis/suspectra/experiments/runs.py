@@ -39,6 +39,11 @@ class Place(NamedTuple):
         Lines from 1, both included; the column in bytes from 0.
     guard : bool
         An arm of its ``if`` ends by raising.
+
+    Examples
+    --------
+    >>> Place("cart.py", number=0, kind="if", line=2, column=4, end_line=2, guard=False).kind
+    'if'
     """
 
     file: str
@@ -65,6 +70,11 @@ class Answer(NamedTuple):
         A digest of what the exception says, empty for none.
     noted : Findings
         What the kind of the run adds.
+
+    Examples
+    --------
+    >>> Answer(Outcome.TIMEOUT, 10.0, "").outcome.repairs
+    False
     """
 
     outcome: Outcome
@@ -88,6 +98,20 @@ class Trace:
         For each decision twice its index in `places`, and 1 more where it came out true.
     sources : mapping of str to str
         The digest of each file of the workspace that was loaded.
+
+    Examples
+    --------
+    >>> def run(*decisions):
+    ...     sites = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("while", 5, 4, 5, 9, False)])]
+    ...     ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1}
+    ...     return Trace.from_answer({**ended, "decisions": list(decisions), "sites": sites})
+    >>> first = run(1, 2, 2)  # the first decision came out true, then twice the second one false
+    >>> first.end, [place.kind for place in first.places]
+    ('failed KeyError', ['if', 'while'])
+    >>> first.difference(run(1, 3, 2))
+    'decision 2: cart.py:5 came out false, then cart.py:5 came out true'
+    >>> first.difference(first), first.files_unlike(run(1, 3, 2))
+    ('', frozenset({'cart.py'}))
     """
 
     answer: Answer
@@ -191,7 +215,18 @@ class Trace:
 
 
 class Alteration(ABC):
-    """What is different in a run."""
+    """What is different in a run.
+
+    Examples
+    --------
+    >>> class Nothing(Alteration):
+    ...     def to_json(self):
+    ...         return {"kind": "plain"}
+    ...     def experiment(self, test):
+    ...         return Experiment(test, "switch", "cart.py", 1, 1, 0, "if", 1, "other")
+    >>> Nothing().to_json(), Nothing().experiment("test_cart").outcome.value
+    ({'kind': 'plain'}, 'not reached')
+    """
 
     @abstractmethod
     def to_json(self) -> Job:
@@ -232,6 +267,30 @@ class Runs(ABC):
         The digests of the sources of the workspace that are loaded by now, by path.
     notices : sequence of Problem
         What is different from a run by pytest itself.
+
+    Examples
+    --------
+    A test that passes if the only decision of the program comes out the other way:
+
+    >>> from suspectra.experiments.switching import switches
+    >>> class OneDecision(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         return [self.answer(job["kind"]) for job in jobs]
+    ...     def answer(self, kind):
+    ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
+    ...         return {**ended, "decisions": [0], "sites": [("cart.py", 0, [("if", 2, 4, 2, 8, False)])]}
+    ...     def close(self):
+    ...         print("closed")
+    >>> runs = OneDecision()
+    >>> trace = runs.trace("test_price", seconds=10)
+    >>> trace.end, len(runs.traces("test_price", 3, seconds=10))
+    ('failed', 3)
+    >>> answers, control = runs.alter("test_price", list(switches(trace)), steps=100, seconds=10, control=True)
+    >>> [answer.outcome.value for answer in answers], control.end
+    (['passed'], 'failed')
+    >>> answers, _ = runs.fork("test_price", list(switches(trace)), steps=100, seconds=10)
+    >>> runs.close()
+    closed
     """
 
     workspace: Path = Path()
@@ -368,6 +427,13 @@ def answer_of(answer: RunAnswer) -> Answer:
     -------
     Answer
         What pytest calls an error is a failure.
+
+    Examples
+    --------
+    >>> answer_of({"outcome": "error", "exception": "KeyError", "seconds": 0.1}).outcome.value
+    'failed'
+    >>> answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "reached": 0}).outcome.value
+    'not reached'
     """
     outcome = answer["outcome"]
     if not answer.get("reached", 1) and outcome != "passed":
@@ -400,6 +466,12 @@ def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> Re
     -------
     Request
         With the limits of the machine.
+
+    Examples
+    --------
+    >>> asked = request("test_cart", [TRACE], steps=1000, seconds=10)
+    >>> asked["jobs"], asked["memory"] >> 30
+    ([{'kind': 'trace'}], 2)
     """
     return {
         "test": test,

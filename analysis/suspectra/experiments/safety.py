@@ -17,7 +17,7 @@ _NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "_
 
 @dataclass(frozen=True)
 class Safety:
-    """What experiments may do.
+    r"""What experiments may do.
 
     Parameters
     ----------
@@ -27,6 +27,14 @@ class Safety:
         Whether wrong values and mutants are also tried in modules that may do harm; see `system_use`.
     copy : bool
         Whether tests run in a temporary copy of the workspace.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("vat = 20\n")
+    >>> with Safety(copy=True).folder(folder) as copy:
+    ...     _ = (copy / "cart.py").write_text("")
+    >>> (folder / "cart.py").read_text()
+    'vat = 20\n'
     """
 
     excluded: tuple[str, ...] = ()

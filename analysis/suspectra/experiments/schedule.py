@@ -28,6 +28,11 @@ class Stream(NamedTuple):
         Its name.
     kind : str
         The kind of experiments.
+
+    Examples
+    --------
+    >>> Stream(group=0, test="test_cart", kind="switch").kind
+    'switch'
     """
 
     group: int
@@ -125,6 +130,14 @@ class Schedule:
             The failure group.
         seconds : float
             How long it took.
+
+        Examples
+        --------
+        >>> first, second = Stream(0, "test_a", "switch"), Stream(1, "test_b", "switch")
+        >>> schedule = Schedule([first, second])
+        >>> schedule.spent(0, 3.0)  # so it is the turn of the other group
+        >>> schedule.next() == second
+        True
         """
         self._seconds[group] += seconds
 

@@ -51,6 +51,14 @@ class Setting:
         Whether there are no streams of other kinds: alterations are tried in the order that is published.
     values_logged : bool
         Whether experiments may contain values of the program.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1]], [True])
+    >>> tests = RepeatedTests([], folder, [])
+    >>> setting = Setting(lambda file, line: 1.0, 60.0, {}, tests, spectrum, lambda file: None)
+    >>> setting.at("cart.py", 8), setting.alone
+    (1.0, False)
     """
 
     at: At
@@ -158,6 +166,17 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
     ------
     Alteration
         Each once.
+
+    Examples
+    --------
+    >>> from suspectra.experiments.runs import Place
+    >>> from suspectra.experiments.switching import Switch
+    >>> lines = (2, 2, 8, 9)
+    >>> several = [Switch(Place("cart.py", n, "if", line, 4, line, False), n + 1) for n, line in enumerate(lines)]
+    >>> suspicion = {2: 1.0, 8: 0.7}
+    >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0))
+    >>> [(one.place.line, one.instance) for one in chosen]
+    [(2, 1), (8, 3), (2, 2)]
     """
     earlier = Counter[tuple[str, int]]()
     waiting = iter(alterations)
@@ -211,6 +230,13 @@ def most_alike(test: str, spectrum: Spectrum) -> list[str]:
     -------
     list of str
         Those first that execute most of what the test executes, and little else.
+
+    Examples
+    --------
+    >>> tests = ["test_cart.py::test_a", "test_cart.py::test_b", "test_cart.py::test_c", "test_tax.py::test_a"]
+    >>> matrix = [[1, 1, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0]]
+    >>> most_alike(tests[0], Spectrum.from_matrix(matrix, [True, False, False, False], tests=tests))
+    ['test_cart.py::test_c', 'test_cart.py::test_b']
     """
     executed = np.zeros(len(spectrum.elements), bool)
     executed[spectrum.rows[spectrum.test_index[test]]] = True

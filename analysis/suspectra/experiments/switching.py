@@ -32,6 +32,14 @@ class Switch(Alteration):
         Its how many-th time, from 1, or `suspectra.experiment.EVERY`.
     action : str
         How it comes out then: ``true``, ``false``, or ``other`` where that is not the same each time.
+
+    Examples
+    --------
+    >>> switch = Switch(Place("cart.py", 3, "if", 8, 4, 8, False), instance=2)
+    >>> switch.to_json()
+    {'kind': 'switch', 'file': 'cart.py', 'number': 3, 'instance': 2}
+    >>> switch.experiment("test_cart").line
+    8
     """
 
     place: Place
@@ -73,6 +81,13 @@ def switches(trace: Trace, wanted: Callable[[Place], bool] = lambda place: True)
     ------
     Switch
         Each once. There may be millions: those at further times are made as they are asked for.
+
+    Examples
+    --------
+    >>> answer = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decisions": [1, 0, 3]}
+    >>> answer["sites"] = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("while", 5, 4, 5, 9, False)])]
+    >>> [(one.place.kind, one.instance, one.action) for one in switches(Trace.from_answer(answer))]
+    [('while', 0, 'false'), ('if', 0, 'other'), ('if', 2, 'true'), ('if', 1, 'false')]
     """
     chosen = np.array([wanted(place) for place in trace.places], bool)
     newest_first = trace.decisions[chosen[trace.decisions // 2]][::-1].tolist()

@@ -28,7 +28,7 @@ MAX_TRACED = 20
 
 @dataclass
 class Traces:
-    """Traces failing tests of a workspace.
+    r"""Traces failing tests of a workspace.
 
     Parameters
     ----------
@@ -53,6 +53,22 @@ class Traces:
         How many tests were traced.
     problems : list of Problem
         What kept tests from being traced.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from types import SimpleNamespace
+    >>> _ = (folder / "cart.py").write_text("def total(net):\n    vat = 20\n    return net - vat\n")
+    >>> source = "from cart import total\n\ndef test_total():\n    assert total(100) == 120\n"
+    >>> _ = (folder / "test_cart.py").write_text(source)
+    >>> test = FailingTest("test_cart.py::test_total", "test_cart.py")
+    >>> suspects = SimpleNamespace(digests={}, most_suspicious=lambda test: [])
+    >>> traces = Traces(folder, [sys.executable, "-m", "pytest"], [test], suspects)
+    >>> for trace in traces.traces():
+    ...     print(trace.test, [text for text in trace.value if text.isdecimal()])
+    test_cart.py::test_total ['20', '80']
+    >>> traces.made
+    1
     """
 
     workspace: Path
