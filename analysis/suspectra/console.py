@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -173,6 +174,43 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
         if path and (workspace / path).exists():
             return path, int(line)
     return inside(workspace, file) or file, int(line)
+
+
+def unpacked(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Unpack a recording that is given as a ZIP file, for as long as the command runs.
+
+    Parameters
+    ----------
+    context : click.Context
+        Of the command.
+    parameter : click.Parameter
+        Which of its parameters.
+    path : Path or None
+        The folder or file that was named.
+
+    Returns
+    -------
+    Path or None
+        The folder of the recording.
+
+    Raises
+    ------
+    EvidenceError
+        When the file contains no recording.
+
+    Examples
+    --------
+    >>> command = click.Command("rank")
+    >>> unpacked(click.Context(command), command, folder) == folder
+    True
+    """
+    if path is None or not path.is_file() or path.suffix.lower() != ".zip":
+        return path
+    from suspectra.evidence.archive import unpack
+
+    folder = Path(context.with_resource(TemporaryDirectory(prefix="suspectra-")), path.name)
+    folder.mkdir()
+    return unpack(path, folder)
 
 
 def print_problem(kind: str, problem: Problem) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.console import build_options, declared, options, warn, workspace_option
+from suspectra.console import build_options, declared, options, unpacked, warn, workspace_option
 from suspectra.errors import Problem, SuspectraError
 from suspectra.options import CLONE_FAILED, COVERAGE, INCLUDE_TESTS, JUNIT, TECHNIQUE
 from suspectra.technique_info import Need
@@ -36,7 +36,9 @@ evidence_options = options(
     click.option(
         "--since", metavar="REV", help="What changed since this git revision, for tests without an earlier pass."
     ),
-    click.option("--recording", type=_PATH, help="The folder of a recording."),
+    click.option(
+        "--recording", type=_PATH, callback=unpacked, help="The folder of a recording, or a ZIP file that contains one."
+    ),
     click.option("--gcov", type=_PATH, help="C/C++: a folder of .gcda files, or of gcov's JSON, a folder a test."),
     click.option("--gcovr", type=_PATH, help="C/C++: a folder of gcovr's JSON, a file a test."),
     click.option("--lcov", type=_PATH, help="C/C++: a tracefile with test names, or a folder of them."),

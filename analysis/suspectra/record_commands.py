@@ -27,6 +27,7 @@ from suspectra.console import (
     only_option,
     options,
     progress_option,
+    unpacked,
     warn,
     workspace_option,
 )
@@ -136,14 +137,19 @@ def record_c(
         return _record_c(c_tests.record_c, workspace, suite, chosen)
 
 
+def _all_unpacked(context: click.Context, parameter: click.Parameter, paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Folders of recordings for folders, projects and ZIP files."""
+    return tuple(found for path in paths if (found := unpacked(context, parameter, path)) is not None)
+
+
 @click.command()
 @click.argument("out", type=_PATH)
-@click.argument("inputs", type=_PATH, nargs=-1, required=True, metavar="IN...")
+@click.argument("inputs", type=_PATH, callback=_all_unpacked, nargs=-1, required=True, metavar="IN...")
 def merge(out: Path, inputs: tuple[Path, ...]) -> None:
     """Combine recordings of shards and re-runs into the folder OUT.
 
-    Inputs are folders of recordings, or projects that contain one. Of each test the newest record counts. For example:
-    suspectra merge .suspectra/recording shard-1 shard-2
+    Inputs are folders of recordings, projects that contain one, or ZIP files of these. Of each test the newest record
+    counts. For example: suspectra merge .suspectra/recording shard-1 shard-2
     """
     from suspectra.recording import merging
 
