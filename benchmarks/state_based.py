@@ -9,10 +9,13 @@
 that needs experiments gets a new log, and `suspectra investigate --seconds N` makes them, for all failing tests of the
 subject together. Techniques that search for the causes of one failure get the first failing test by name, and
 `suspectra causes --seconds N` searches: the suspected causes are ranked first, all of them as a tie, then the other
-wrong states, then the statements around, and what is left by Ochiai. The rank is that of the best faulty statement, and
-of a tie its middle. Seconds are those of the whole command. States are those that were altered, alone or with others,
-in however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is added to a
-file, from which an interrupted benchmark goes on; `--again` measures anew.
+wrong states, then the statements around, and what is left by Ochiai. Techniques that search for paths get the same
+test, and `suspectra paths --seconds N` searches: the statements of the report are ranked in its order, then what is
+left by Ochiai. Their score is that of the report over the program dependence graph (`evaluation/source_scores.py`), an
+empty report being 0, and the share found is that of searches with a report. The rank is that of the best faulty
+statement, and of a tie its middle. Seconds are those of the whole command. States are those that were altered, alone or
+with others, in however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is
+added to a file, from which an interrupted benchmark goes on; `--again` measures anew.
 """
 
 from __future__ import annotations
@@ -39,9 +42,11 @@ from suspectra.causes.techniques import TECHNIQUES as CAUSES
 from suspectra.errors import NothingToRank
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
+from suspectra.evaluation.source_scores import pdg_score
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.experiments import FOLDER, with_experiments
 from suspectra.evidence.observations import with_observations
+from suspectra.experiments.path_techniques import TECHNIQUES as PATHS
 from suspectra.localizer import Localizer
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique
@@ -51,7 +56,7 @@ BASELINE = "ochiai"
 OBSERVING = (BASELINE, "evidence")
 _RERUNNING = frozenset({Need.EXPERIMENTS, Need.VALUES})
 EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if entry.info.needs & _RERUNNING)
-MEASURED = (*EXPERIMENTING, *CAUSES)
+MEASURED = (*EXPERIMENTING, *CAUSES, *PATHS)
 TOP = (1, 3, 5)
 _LEFT = re.compile(r"(\d+) of (\d+) nodes left")
 PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import
@@ -148,17 +153,20 @@ class Measured:
 
     def by_causes(self, found: Result) -> Result:
         """The rank of the best faulty statement if one reads what a search for causes has found, and then by Ochiai."""
+        others = [[state] for name in ("transitive", "around") for state in found[name]]
+        return self.by_statements([found["roots"], *others])
+
+    def by_statements(self, groups: Sequence[Sequence[Result]]) -> Result:
+        """The rank of the best faulty statement if one reads some groups, each of them a tie, and then by Ochiai."""
         report = Localizer(make_technique(BASELINE)).update(find_source(self.workspace, edges=True).read())
         elements = report.spectrum.elements
-        read: list[list[int]] = [[]]
-        for number, name in enumerate(("roots", "transitive", "around")):
-            for state in found[name]:
-                element = elements.at(state["file"], state["line"])
-                if element is not None and not any(element in group for group in read):
-                    read[0].append(element) if number == 0 else read.append([element])
+        read: list[list[int]] = []
+        for group in groups:
+            found = {elements.at(state["file"], state["line"]) for state in group}
+            read.append([one for one in found if one is not None and not any(one in other for other in read)])
         level = report.level.astype(np.int64) + len(read)
-        for place, group in enumerate(read):
-            level[group] = place
+        for place, numbers in enumerate(read):
+            level[numbers] = place
         faults, _ = FaultList.read(self.workspace / FAULTS).elements(elements)
         ranked = report.level >= 0
         faulty = np.unique(np.concatenate(faults))
@@ -191,6 +199,41 @@ class Measured:
             "complete": found["complete"],
             "problems": [line for line in made.stderr.splitlines() if line.startswith("suspectra: ")],
         }
+
+    def with_paths(self, technique: str, seconds: float) -> Result:
+        """A search for paths about the first failing test."""
+        options = ["--technique", technique, "--seconds", str(seconds), "--format", "json"]
+        began = time.perf_counter()
+        try:
+            command = ("paths", sorted(self.failing)[0], *options, "--", *self.pytest)
+            made = self.suspectra(*command, timeout=seconds + MAX_EXTRA_S)
+            found = json.loads(made.stdout)
+        except subprocess.TimeoutExpired:
+            return {**self.by_statements([]), "seconds": seconds + MAX_EXTRA_S, "problem": "it did not end"}
+        except ValueError:
+            took = round(time.perf_counter() - began, 2)
+            return {**self.by_statements([]), "score": 0.0, "seconds": took, "problem": made.stderr.strip()[-500:]}
+        return {
+            **self.by_statements([[place] for place in found["report"]]),
+            "runs": found["candidates"],
+            "score": round(self.score([(place["file"], place["line"]) for place in found["report"]]), 3),
+            "found": bool(found["report"]),
+            "seconds": round(time.perf_counter() - began, 2),
+            "complete": found["complete"],
+            "problems": [
+                *found["notes"],
+                *(line for line in made.stderr.splitlines() if line.startswith("suspectra: ")),
+            ],
+        }
+
+    def score(self, report: Sequence[tuple[str, int]]) -> float:
+        """The score of a report over the program dependence graph."""
+        elements = find_source(self.workspace, edges=True).read().elements
+        faults, _ = FaultList.read(self.workspace / FAULTS).elements(elements)
+        places = [elements.location(one) for one in np.unique(np.concatenate(faults)).tolist()]
+        files = [path for path in self.workspace.rglob("*.py") if not path.name.startswith(("test_", "conftest"))]
+        sources = {path.relative_to(self.workspace).as_posix(): path.read_bytes() for path in files}
+        return pdg_score(sources, report, [(place.file, place.line) for place in places])
 
 
 class Results:
@@ -241,6 +284,8 @@ def measure(subject: Subject, techniques: Sequence[str], seconds: float, python:
                 found = measured.ranks(name)
             elif name in CAUSES:
                 found = measured.with_search(name, seconds)
+            elif name in PATHS:
+                found = measured.with_paths(name, seconds)
             else:
                 found = measured.with_new_experiments(name, seconds)
             results.add(subject, name, seconds, counts | found)
@@ -268,6 +313,8 @@ def figures(found: Sequence[Result]) -> dict[str, float]:
         "rate": round(sum(one["runs"] for one in made) / seconds, 1) if seconds else 0.0,
         "complete": sum(bool(one["complete"]) for one in made),
         "states": sum(one.get("states", 0) for one in made),
+        "score": round(mean([one["score"] for one in found if "score" in one] or [0.0]), 2),
+        "found": sum(bool(one.get("found")) for one in found),
         "share": round(mean(shares), 2)
         if (shares := [share for one in made for share in one.get("shares", ())])
         else 0.0,
@@ -285,7 +332,7 @@ def harmed(found: dict[str, Result], baseline: dict[str, Result]) -> dict[str, t
 
 def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
     columns = ["mean rank", "Top-1", "Top-3", "Top-5", "worse than Ochiai", "all tried", "runs", "seconds"]
-    columns += ["runs a second", "states", "share"]
+    columns += ["runs a second", "states", "share", "found", "score"]
     yield "| | " + " | ".join(columns) + " |"
     yield "|---" + "|---:" * len(columns) + "|"
     for name, found in by_technique.items():
@@ -295,8 +342,9 @@ def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
         if row["runs"]:
             cells += [row["complete"], row["runs"], f"{row['seconds']:.0f}", f"{row['rate']:.0f}"]
             cells += [row["states"], f"{row['share']:.0%}"] if row["share"] else ["", ""]
+            cells += [row["found"], f"{row['score']:.2f}"] if name in PATHS else ["", ""]
         else:
-            cells += [""] * 6
+            cells += [""] * 8
         yield "| " + " | ".join(map(str, cells)) + " |"
 
 

@@ -54,6 +54,7 @@ def fee(order):
     base = order.amount * order.price
     if order.member:
         base = base + 2
+        order.checked = None
     if base > 10_000:
         raise ValueError(base)
     total = rounded(base)
@@ -184,9 +185,9 @@ def test_two_tests_of_one_function(tests, capsys):
         "`self.member` is True, not False, since fee.py:6",
         "`order.member` is True, not False, since fee.py:7",
         "`base` is 502, not 500, since fee.py:13",
-        "`base` is 502, not 500, since fee.py:16",
-        "`total` is 502, not 500, since fee.py:21",
-        "the test fails after fee.py:17",
+        "`base` is 502, not 500, since fee.py:17",
+        "`total` is 502, not 500, since fee.py:22",
+        "the test fails after fee.py:18",
     ]
     assert reports[-1].notes == ("order.lock (lock) can't be copied: the passing run kept its own.",)
     assert [len(one.transitions) for one in reports] == sorted(len(one.transitions) for one in reports)
@@ -209,7 +210,7 @@ def test_an_exception_of_the_program_is_the_same_wherever_its_value_comes_from(t
         "`self.amount` is 500, not 10, since fee.py:6",
         "`order.amount` is 500, not 10, since fee.py:7",
         "`base` is 25000, not 500, since fee.py:11",
-        "the test fails after fee.py:15",
+        "the test fails after fee.py:16",
     ]
 
 

@@ -27,7 +27,7 @@ from suspectra.experiments.runs import Answer
 from suspectra.experiments.system_use import system_use
 from suspectra.location import Location
 from suspectra.paths.delta_debugging import Differences, Verdict, isolate
-from suspectra.paths.memory import StateDifference, compare_states
+from suspectra.paths.memory import Place, StateDifference, compare_states, content_at
 from suspectra.paths.report import PathReport, ReportedPlace
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import CausePlace, CauseSteps, Transition, cause_steps
@@ -88,6 +88,7 @@ class CauseTransitions(PathSearcher):
         self._statements = Statements()
         self._compared = 0
         self._notes: list[str] = []
+        self._harm: list[str] = []
 
     def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
         """Compare with one passing test after the other, `MAX_PASSING` unless another limit is set, until one shows
@@ -119,13 +120,13 @@ class CauseTransitions(PathSearcher):
                 yield replace(report, notes=(*report.notes, OUT_OF_TIME))
                 return
             if report.transitions:
-                yield replace(report, complete=True)
+                yield replace(report, complete=True, notes=(*self._harm, *pair.notes()))
                 return
             self._notes.append(pair.why_not())
         yield replace(self._report(), complete=True)
 
     def _report(self, pair: StatePair | None = None, transitions: tuple[Transition, ...] = ()) -> PathReport:
-        summary, notes = "", list(self._notes)
+        summary, notes = "", [*self._harm, *self._notes]
         if pair is not None:
             summary = (
                 f"{pair.passing} passes, and its states can be compared with those of {self.setting.test.name} "
@@ -163,7 +164,7 @@ class CauseTransitions(PathSearcher):
                     f"{file} uses {used}, so nothing was altered in its functions: "
                     "allow it with --all-modules, best with --copy."
                 )
-                self._notes += [note] if note not in self._notes else []
+                self._harm += [note] if note not in self._harm else []
 
     def _record(self, test: str) -> RecordedRun:
         return self._statements.record(self.setting.tests.machine(test), test, TRACE_S)
@@ -239,6 +240,8 @@ class StatePair:
         self._full = self._not_minimal = False
         self._with_differences = 0
         self._causes: dict[int, tuple[CausePlace, ...]] = {}
+        self._places: dict[int, Place] = {}  # the first one of each cause
+        self._writers: dict[tuple[int, int], int] = {}
         self._passed = False
         self.runs = 0
         self.stopped = False
@@ -322,7 +325,7 @@ class StatePair:
         self._not_minimal |= not isolated.minimal
         chosen = [differences[one] for one in sorted(isolated.cause)]
         places = tuple(CausePlace(str(one.place), one.place.function, one.failing, one.passing) for one in chosen)
-        self._causes[point] = places
+        self._causes[point], self._places[point] = places, chosen[0].place
         # the same place is the same cause, whatever is there
         return tuple(place._replace(failing="", passing="") for place in places)
 
@@ -350,10 +353,13 @@ class StatePair:
         begin, end = self.points[steps.first][0], self.points[steps.last][0]
         chain = [Transition(*self._executed(begin), self._causes[steps.first], True, ())]
         for before, after in steps.steps:
-            since, until = self.points[before][0], self.points[after][0] - 1
-            chain.append(Transition(*self._executed(until), self._causes[after], False, self._around(since, until)))
+            since, until = self.points[before][0], self.points[after][0]
+            writer = self._writer(since, until, self._places[after])
+            around = [self.location(at) for at in range(until - 1, since - 1, -1) if at != writer]
+            chain.append(Transition(*self._executed(writer), self._causes[after], False, _first(around)))
         last = len(self._ours.path) - 1
-        return (*chain, Transition(*self._executed(last), (), False, self._around(end, last)))
+        around = [self.location(at) for at in range(last - 1, end - 1, -1)]
+        return (*chain, Transition(*self._executed(last), (), False, _first(around)))
 
     def location(self, position: int) -> Location:
         """Look up the statement at a position of the failing run.
@@ -376,9 +382,30 @@ class StatePair:
         number = int(statement[position])
         return self.location(position), int(np.count_nonzero(statement[: position + 1] == number))
 
-    def _around(self, since: int, until: int) -> tuple[Location, ...]:
-        statements = self._ours.path.statement[since:until][::-1].tolist()
-        return tuple(self._statements.locations[number] for number in list(dict.fromkeys(statements))[:MAX_AROUND])
+    def _writer(self, since: int, until: int, place: Place) -> int:
+        """The position of the statement after which the failing run had in a place what it has before `until`.
+
+        Between two points that can be compared, the failing run may have executed others.
+        """
+        if until - since == 1:
+            return since
+        if (since, until) not in self._writers:
+            writer = until - 1
+            state = self._state(self._failing, self._ours, until)
+            for at in range(until - 1, max(since, until - MAX_AROUND) - 1, -1):
+                if state is None or self._out_of_time():
+                    break
+                before = self._state(self._failing, self._ours, at)
+                if before is None or content_at(before, place) != content_at(state, place):
+                    writer = at
+                    break
+            self._writers[since, until] = writer
+        return self._writers[since, until]
+
+
+def _first(locations: Sequence[Location]) -> tuple[Location, ...]:
+    """Different ones, at most `MAX_AROUND`."""
+    return tuple(dict.fromkeys(locations))[:MAX_AROUND]
 
 
 def _function(test: str) -> str:

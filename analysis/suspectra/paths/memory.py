@@ -136,6 +136,38 @@ def compare_states(failing: MemoryGraph, passing: MemoryGraph) -> ComparedStates
     return _Comparison(failing, passing).compared()
 
 
+def content_at(state: MemoryGraph, place: Place) -> str | None:
+    """Say what a place of a state contains, to find out whether another state has something else there.
+
+    Parameters
+    ----------
+    state : MemoryGraph
+        The state.
+    place : Place
+        Where to look.
+
+    Returns
+    -------
+    str or None
+        The value, or of a container or an object its kind and size; None if there is no such place.
+
+    Examples
+    --------
+    >>> nodes = [("list", "", [("[i0", 1)], 1), ("value", "i2", [], 0)]
+    >>> state = {"variables": [(0, "f", "a", 0)], "nodes": nodes, "full": False}
+    >>> content_at(state, Place(0, "f", "a", ("[i0",))), content_at(state, Place(0, "f", "b", ()))
+    ('value i2', None)
+    """
+    variables = {(depth, function, name): node for depth, function, name, node in state["variables"]}
+    node = variables.get(place[:3])
+    for step in place.steps:
+        node = None if node is None else _parts(state["nodes"][node]).get(step)
+    if node is None:
+        return None
+    kind, text, _, size = state["nodes"][node]
+    return f"{kind} {text}" if kind == "value" else f"{kind} {text} {size}"
+
+
 class _Comparison:
     def __init__(self, failing: MemoryGraph, passing: MemoryGraph):
         self._ours, self._theirs = failing["nodes"], passing["nodes"]
