@@ -19,12 +19,14 @@ from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiment import Outcome
-from suspectra.experiments.path_searching import ENDED, PathSearcher, PathSearchLimits, PathSetting
+from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
+from suspectra.experiments.recorded_paths import MAX_EVENTS
 from suspectra.experiments.recorded_statements import RecordedRun, Statements, state_before
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.runs import Answer
 from suspectra.experiments.system_use import system_use
+from suspectra.experiments.unusable import unusable
 from suspectra.location import Location
 from suspectra.paths.delta_debugging import Differences, Verdict, isolate
 from suspectra.paths.memory import Place, StateDifference, compare_states, content_at
@@ -185,8 +187,8 @@ class CauseTransitions(PathSearcher):
         name = self.setting.test.name
         first, again = self._record(name), self._record(name)
         if first.answer.outcome is not Outcome.FAILED:
-            cause, cure = f"{name} {ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
-        elif not len(first.path):
+            raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        if not len(first.path):
             cause = f"{name} executes no function of the program"
             cure = "choose a test that executes code of the workspace"
         elif (at := _parting(first, again)) is not None:

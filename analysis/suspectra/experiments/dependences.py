@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, overload
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.runs import Runs, answer_of
+from suspectra.experiments.unusable import unusable
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
 from suspectra_recorder.experiments.exchange import Job, RunAnswer, TracedRun
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
@@ -85,7 +86,8 @@ def trace_dependences(
     """
     _require_recorded(runs.sources, recorded)
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
-    _require_failure(test, plain.outcome, seconds)
+    if plain.outcome is not Outcome.FAILED:
+        raise unusable(test, plain.outcome, seconds=seconds)
     notices: list[str] = []
     answer, columns = _traced(runs, test, only, seconds, most)
     if why := _too_long(answer, most):
@@ -149,18 +151,6 @@ def _too_long(answer: RunAnswer, most: int) -> str:
     if answer["outcome"] in ("timeout", "crashed"):
         return "the run takes too long"
     return f"the run has more than {most:,} nodes" if answer["dependences"]["full"] else ""
-
-
-def _require_failure(test: str, outcome: Outcome, seconds: float) -> None:
-    if outcome is Outcome.FAILED:
-        return
-    causes = {
-        Outcome.PASSED: "passes when it runs alone",
-        Outcome.SKIPPED: "is skipped when it runs alone",
-        Outcome.TIMEOUT: f"takes more than {seconds:.0f} s",
-    }
-    cause = causes.get(outcome, "ends the process that runs it")
-    raise _error(f"{test} {cause}", "record the tests again, or choose another test")
 
 
 def _error(cause: str, cure: str) -> EvidenceError:

@@ -13,19 +13,10 @@ from suspectra.experiment import Outcome
 from suspectra.experiments.recorded_paths import MAX_EVENTS, Paths, RecordedPath
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.unusable import unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
-
-ENDED = {
-    Outcome.PASSED: "passes when it runs alone",
-    Outcome.SKIPPED: "is skipped when it runs alone",
-    Outcome.STEPS: f"makes more than {MAX_EVENTS:,} decisions",
-    Outcome.TIMEOUT: f"takes more than {TRACE_S:.0f} s",
-    Outcome.CRASHED: "ends its process when it runs alone",
-    Outcome.NOT_REACHED: "was not run",
-}
-"""Why a test that should fail alone is of no use, by how it ends."""
 
 
 class Order(str, Enum):
@@ -206,8 +197,8 @@ class PathSearcher(ABC):
         name = self.setting.test.name
         first, again = self.record(name), self.record(name)
         if first.answer.outcome is not Outcome.FAILED:
-            cause, cure = f"{name} {ENDED[first.answer.outcome]}", "record the tests again, or choose another test"
-        elif not len(first.path):
+            raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        if not len(first.path):
             cause = f"{name} makes no decision in the program, and calls none of its functions"
             cure = "choose a test that executes code of the workspace"
         elif (differs := parting(first.path, again.path)) is not None:

@@ -12,12 +12,15 @@ from typing import TypeVar
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
-from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of
+from suspectra.experiments.runs import Alteration, Answer, Runs, answer_of
+from suspectra.experiments.unusable import unusable
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""
+
+_NO_VERDICT = Outcome.STEPS, Outcome.TIMEOUT, Outcome.SKIPPED
 
 STEPS_FACTOR, LEAST_STEPS = 20, 1_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0
@@ -88,7 +91,9 @@ class RepeatedTest:
     def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False):
         self.test, self.runs, self.fails = test, runs, fails
         self.trace = runs.trace(test, TRACE_S)
-        _require_outcome(test, self.trace, fails)
+        outcome = self.trace.answer.outcome
+        if outcome in _NO_VERDICT or outcome.repairs == fails:
+            raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS)
         together = test in runs.together and self.trace.answer.seconds < BATCH_S
         again, *warm = runs.traces(test, 2 if together else 1, TRACE_S)
         if difference := self.trace.difference(again):
@@ -250,18 +255,3 @@ class RepeatedTest:
 
     def _alone(self, alteration: Alteration) -> Answer:
         return self.alone(alteration.to_json())
-
-
-def _require_outcome(test: str, trace: Trace, fails: bool) -> None:
-    outcome = trace.answer.outcome
-    if outcome is Outcome.STEPS:
-        cause = f"{test} makes more than {MAX_DECISIONS:,} decisions"
-    elif outcome is Outcome.TIMEOUT:
-        cause = f"{test} takes more than {TRACE_S:.0f} s"
-    elif outcome is Outcome.SKIPPED:
-        cause = f"{test} is skipped when it runs alone"
-    elif outcome.repairs == fails:
-        cause = f"{test} {'passes' if outcome.repairs else 'fails'} when it runs alone"
-    else:
-        return
-    raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))

@@ -1,0 +1,50 @@
+"""Why experiments can't be made with a test."""
+
+from __future__ import annotations
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiment import Outcome
+
+_ALONE = {
+    Outcome.PASSED: "passes when it runs alone",
+    Outcome.FAILED: "fails when it runs alone",
+    Outcome.SKIPPED: "is skipped when it runs alone",
+    Outcome.CRASHED: "ends its process when it runs alone",
+    Outcome.NOT_REACHED: "was not run",
+}
+
+
+def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0) -> EvidenceError:
+    """Say why experiments can't be made with a test, by how it ends when nothing is altered.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    outcome : Outcome
+        How it ended.
+    seconds : float
+        How long it could take.
+    decisions : int
+        How many decisions it could make.
+
+    Returns
+    -------
+    EvidenceError
+        To raise.
+
+    Examples
+    --------
+    >>> raise unusable("test_sum", Outcome.PASSED, seconds=20)
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: test_sum passes when it runs alone. Fix: record the tests again, or choose …
+    >>> unusable("test_sum", Outcome.TIMEOUT, seconds=20).problem.cause
+    'test_sum takes more than 20 s'
+    """
+    if outcome is Outcome.STEPS:
+        cause = f"{test} makes more than {decisions:,} decisions"
+    elif outcome is Outcome.TIMEOUT:
+        cause = f"{test} takes more than {seconds:.0f} s"
+    else:
+        cause = f"{test} {_ALONE[outcome]}"
+    return EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
