@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 # fmt: off
 _HARMLESS = {
@@ -19,17 +20,36 @@ _HARMLESS = {
 """What only reads, or changes nothing but this process."""
 
 _CONNECTED = (
-    "subprocess", "socket", "socketserver", "ssl", "pty", "ftplib", "smtplib", "imaplib", "poplib", "http.client",
-    "http.server", "urllib.request", "xmlrpc", "requests", "httpx", "aiohttp", "urllib3", "paramiko",
+    "subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process",
+    "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "asyncio.subprocess",
+    "asyncio.open_connection", "asyncio.start_server", "socket", "socketserver", "ssl", "pty",
+    "ftplib", "smtplib", "imaplib", "poplib", "nntplib",
+    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "sqlite3", "dbm", "shelve",
+    "ctypes", "requests", "httpx", "aiohttp", "urllib3", "paramiko",
 )
-"""Modules that are there for programs and connections."""
+"""Modules, and names of modules, that are there for programs, connections and databases."""
+
+_WRITING = frozenset({
+    "write_text", "write_bytes", "unlink", "rmdir", "mkdir", "symlink_to", "hardlink_to", "extractall",
+})
+"""Methods of paths and archives that nothing else has."""
+
+_WRITING_PATHS = frozenset({"touch", "chmod", "lchmod", "rename", "replace"})
+"""Methods of paths whose names others have too: they count with one argument at most, if the module imports pathlib."""
 # fmt: on
+
+_OPENERS = frozenset({"open", "FileIO", "ZipFile", "TarFile", "GzipFile", "BZ2File", "LZMAFile"})
+"""What opens files, in the modules of the standard library."""
+
+_OPENING = re.compile(r"(?=[^:|]*[wax+])[rwaxbtU+]{1,4}(?:[:|]\w*)?")
+"""Modes that write."""
 
 
 def system_use(source: bytes) -> str:
-    r"""Find what a module uses of ``os``, ``shutil``, ``subprocess`` or sockets that may do harm.
+    r"""Find what a module uses of files, programs, connections or databases that may do harm.
 
-    Code that gets wrong values may delete, overwrite or send. What only reads does not count, such as ``os.path``.
+    Code that gets wrong values may delete, overwrite or send. What only reads does not count, such as ``os.path`` and
+    files that are opened to be read; nor does ``tempfile``, whose files are new ones.
 
     Parameters
     ----------
@@ -49,6 +69,8 @@ def system_use(source: bytes) -> str:
     ''
     >>> system_use(b"import urllib.request")
     'urllib.request'
+    >>> system_use(b"open('notes').read()"), system_use(b"open('notes', 'a').write('one more')")
+    ('', "open(…, 'a')")
     """
     try:
         tree = ast.parse(source)
@@ -59,11 +81,13 @@ def system_use(source: bytes) -> str:
 
 def _uses(tree: ast.Module) -> Iterator[str]:
     names: dict[str, str] = {}  # what os and shutil are called in this module
+    modules: dict[str, str] = {}  # and what all modules are
     nodes = list(ast.walk(tree))
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
+                modules[alias.asname or top] = alias.name if alias.asname else top
                 if top in _HARMLESS:
                     names[alias.asname or top] = alias.name if alias.asname else top
                 elif _is_connected(alias.name):
@@ -81,6 +105,56 @@ def _uses(tree: ast.Module) -> Iterator[str]:
         module = names.get(node.id, "") if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
         if module in _HARMLESS and attributes.get(node, "") not in _HARMLESS[module]:
             yield f"{module}.{attributes[node]}" if node in attributes else module
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and _is_connected(dotted := _dotted(node, modules)):
+            yield dotted
+    imports_paths = any(isinstance(node, ast.Import | ast.ImportFrom) and _imports(node, "pathlib") for node in nodes)
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            yield from _writes(node, imports_paths)
+
+
+def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
+    """The full name of an attribute of a module; empty for other expressions."""
+    if isinstance(node, ast.Name):
+        return modules.get(node.id, "")
+    above = _dotted(node.value, modules) if isinstance(node, ast.Attribute) else ""
+    return f"{above}.{node.attr}" if above and isinstance(node, ast.Attribute) else ""
+
+
+def _imports(node: ast.Import | ast.ImportFrom, module: str) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == module
+    return any(alias.name == module for alias in node.names)
+
+
+def _writes(call: ast.Call, imports_paths: bool) -> Iterator[str]:
+    """What a call writes, by the name of its function: which object it belongs to is not known."""
+    function = call.func
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+    if isinstance(function, ast.Attribute) and (
+        name in _WRITING or (imports_paths and name in _WRITING_PATHS and len(call.args) < 2 and not _named(call))
+    ):
+        yield f".{name}()"
+    elif name in _OPENERS and (mode := _mode(call, of_path=isinstance(function, ast.Attribute))):
+        yield f"{name}(…, {mode})"
+
+
+def _named(call: ast.Call) -> Sequence[str]:
+    """The keywords that no method of a path has."""
+    return [keyword.arg or "" for keyword in call.keywords if keyword.arg not in ("target", "mode", "exist_ok")]
+
+
+def _mode(call: ast.Call, of_path: bool) -> str:
+    """The mode with which a file is opened, if it writes; paths have it first, all others behind the file."""
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    for mode in [*given, *call.args[0 if of_path else 1 : 2]]:
+        if isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _OPENING.fullmatch(mode.value):
+            return repr(mode.value)
+    unknown = [*given, *call.args[1:2]]
+    return "…" if any(not isinstance(mode, ast.Constant) for mode in unknown) else ""
 
 
 def _is_connected(module: str) -> bool:

@@ -1,0 +1,65 @@
+"""Which uses of files, programs and connections keep wrong values out of a module."""
+
+import pytest
+
+from suspectra.experiments.system_use import system_use
+
+
+@pytest.mark.parametrize(
+    ("source", "use"),
+    [
+        ("open('notes', 'w')", "open(…, 'w')"),
+        ("open('notes', mode='ab')", "open(…, 'ab')"),
+        ("open('notes', 'r+')", "open(…, 'r+')"),
+        ("def f(mode):\n    open('notes', mode)", "open(…, …)"),
+        ("import io\nio.open('notes', 'x')", "open(…, 'x')"),
+        ("import gzip as g\ng.open('notes', 'wt')", "open(…, 'wt')"),
+        ("import tarfile\ntarfile.open('notes', 'w:gz')", "open(…, 'w:gz')"),
+        ("from zipfile import ZipFile\nZipFile('notes', 'a')", "ZipFile(…, 'a')"),
+        ("archive.extractall()", ".extractall()"),
+        ("import os as o\no.open('notes', 1)", "os.open"),
+        ("from os import open as o\no('notes', 1)", "os.open"),
+        ("from pathlib import Path as P\nP('notes').write_text('a')", ".write_text()"),
+        ("def f(path):\n    path.unlink(missing_ok=True)", ".unlink()"),
+        ("from pathlib import Path\nPath('notes').open('w')", "open(…, 'w')"),
+        ("import pathlib\npathlib.Path('notes').rename('old')", ".rename()"),
+        ("import pathlib\npathlib.Path('notes').replace(target='old')", ".replace()"),
+        ("import pathlib\npathlib.Path('notes').touch()", ".touch()"),
+        ("from urllib import request", "urllib.request"),
+        ("import http.client", "http.client"),
+        ("import socketserver", "socketserver"),
+        ("from multiprocessing import Pool", "multiprocessing"),
+        (
+            "import concurrent.futures\nconcurrent.futures.ProcessPoolExecutor()",
+            "concurrent.futures.ProcessPoolExecutor",
+        ),
+        ("import asyncio as a\nasync def f():\n    await a.open_connection('x', 1)", "asyncio.open_connection"),
+        ("from asyncio import create_subprocess_exec", "asyncio.create_subprocess_exec"),
+        ("import sqlite3", "sqlite3"),
+    ],
+)
+def test_what_may_do_harm_is_found(source, use):
+    assert system_use(source.encode()) == use
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open('notes')",
+        "open('notes', 'rb')",
+        "open('notes', mode='r', encoding='utf-8')",
+        "from pathlib import Path\nPath('notes').open().read()",
+        "from pathlib import Path\nPath('notes').read_text().replace('a', 'b')",
+        "import datetime, pathlib\ndatetime.datetime.now().replace(hour=3)",
+        "'a'.replace('a', 'b')",
+        "from dataclasses import replace\nreplace(a)",
+        "import concurrent.futures\nconcurrent.futures.ThreadPoolExecutor()",
+        "import asyncio\nasyncio.run(f())",
+        "import urllib.parse",
+        "import tempfile\ntempfile.mkdtemp()",
+        "import zipfile\nzipfile.ZipFile('notes')",
+        "writer.write('a')",
+    ],
+)
+def test_what_only_reads_is_left_alone(source):
+    assert system_use(source.encode()) == ""
