@@ -111,7 +111,7 @@ def _uses(tree: ast.Module) -> Iterator[str]:
     imports_paths = any(isinstance(node, ast.Import | ast.ImportFrom) and _imports(node, "pathlib") for node in nodes)
     for node in nodes:
         if isinstance(node, ast.Call):
-            yield from _writes(node, imports_paths)
+            yield from _writes(node, modules, imports_paths)
 
 
 def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
@@ -128,17 +128,18 @@ def _imports(node: ast.Import | ast.ImportFrom, module: str) -> bool:
     return any(alias.name == module for alias in node.names)
 
 
-def _writes(call: ast.Call, imports_paths: bool) -> Iterator[str]:
+def _writes(call: ast.Call, modules: Mapping[str, str], imports_paths: bool) -> Iterator[str]:
     """What a call writes, by the name of its function: which object it belongs to is not known."""
     function = call.func
     name = (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
+    of_object = isinstance(function, ast.Attribute) and not _dotted(function.value, modules)
     if isinstance(function, ast.Attribute) and (
         name in _WRITING or (imports_paths and name in _WRITING_PATHS and len(call.args) < 2 and not _named(call))
     ):
         yield f".{name}()"
-    elif name in _OPENERS and (mode := _mode(call, of_path=isinstance(function, ast.Attribute))):
+    elif name in _OPENERS and (mode := _mode(call, of_object)):
         yield f"{name}(…, {mode})"
 
 
@@ -147,13 +148,13 @@ def _named(call: ast.Call) -> Sequence[str]:
     return [keyword.arg or "" for keyword in call.keywords if keyword.arg not in ("target", "mode", "exist_ok")]
 
 
-def _mode(call: ast.Call, of_path: bool) -> str:
+def _mode(call: ast.Call, of_object: bool) -> str:
     """The mode with which a file is opened, if it writes; paths have it first, all others behind the file."""
     given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
-    for mode in [*given, *call.args[0 if of_path else 1 : 2]]:
+    for mode in [*given, *call.args[0 if of_object else 1 : 2]]:
         if isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _OPENING.fullmatch(mode.value):
             return repr(mode.value)
-    unknown = [*given, *call.args[1:2]]
+    unknown = [*given, *([] if of_object else call.args[1:2])]
     return "…" if any(not isinstance(mode, ast.Constant) for mode in unknown) else ""
 
 
