@@ -18,19 +18,7 @@ from typing import Any
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.hooks.validate_docstrings import AstValidator
 from numpydoc.validate import validate
-from public_names import EXPORTED, ROOT, Definition, PublicName, inherited, public_names
-
-# Every public class and function has an example of its own. A method has one, or the example of its class calls or
-# defines it. None is needed for a method that overrides another, since the example of that one shows it; for one
-# without a body, which others are to write, since the example of its class shows how; and for hooks of pytest, since
-# only pytest has what they take.
-WITHOUT_EXAMPLES = (
-    "suspectra.experiments.cause_transitions",
-    "suspectra.experiments.forced_paths",
-    "suspectra.experiments.recorded_statements",
-    "suspectra.experiments.turns",
-)
-"""Modules and packages in which names still lack examples. Nothing is added."""
+from public_names import ROOT, Definition, PublicName, inherited, public_names
 
 CHECKS = {
     *("GL03", "GL05", "GL06", "GL07", "GL08"),  # a docstring, its sections known and in order
@@ -106,11 +94,13 @@ def problems(name: PublicName) -> Iterator[str]:
 
 
 def _needs_example(name: PublicName) -> bool:
-    if name.full_name in EXPORTED:
-        return True
-    if name.node.name.startswith("pytest_") or (name.owner is not None and _is_only_declared(name.node)):
-        return False
-    return not f"{name.module}.".startswith(tuple(f"{part}." for part in WITHOUT_EXAMPLES))
+    """Whether it needs an example: a class or function one of its own, a method that or a part in that of its class.
+
+    A method without a body, which others are to write, needs none, since the example of its class shows how; nor does a
+    hook of pytest, since only pytest has what it takes.
+    """
+    is_hook = name.node.name.startswith("pytest_")
+    return not is_hook and not (name.owner is not None and _is_only_declared(name.node))
 
 
 def _is_only_declared(node: Definition) -> bool:

@@ -97,3 +97,19 @@ def test_a_method_needs_a_call_in_the_example_of_its_class(of_class, of_method, 
     owner = ast.parse(source).body[0]
     wrong = list(check.problems(check.PublicName("suspectra.report", tmp_path / "module.py", owner.body[1], owner)))
     assert any("call in the example of its class" in text for text in wrong) is lacks, wrong
+
+
+@pytest.mark.parametrize(
+    ("source", "lacks"),
+    [
+        ("def halve():\n    'Halve.'\n    do()", True),
+        ("def pytest_configure():\n    'Begin.'\n    do()", False),
+        ("class Half:\n    def rounded(self):\n        'Whole.'\n        do()", True),
+        ("class Half:\n    def rounded(self):\n        'Whole.'", False),
+    ],
+)
+def test_all_modules_need_examples_but_not_for_what_only_pytest_or_others_write(source, lacks, check, tmp_path):
+    (node,) = ast.parse(source).body
+    owner = node if isinstance(node, ast.ClassDef) else None
+    name = check.PublicName("suspectra_recorder.module", tmp_path / "module.py", node.body[0] if owner else node, owner)
+    assert any("needs an example" in text for text in check.problems(name)) is lacks

@@ -77,12 +77,34 @@ class _Failure(NamedTuple):
 
 
 class CauseTransitions(PathSearcher):
-    """Looks for the cause transitions between a failing test and the passing one with most in common.
+    r"""Looks for the cause transitions between a failing test and the passing one with most in common.
 
     Parameters
     ----------
     setting : PathSetting
         What the search is about.
+
+    Examples
+    --------
+    The passing test has another price:
+
+    >>> import sys
+    >>> from suspectra.experiments.path_techniques import TECHNIQUES
+    >>> from suspectra.experiments.recorded_paths import Paths
+    >>> from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+    >>> _ = (folder / "cart.py").write_text("def total(price):\n    vat = price // 5\n    return price + vat\n")
+    >>> source = "from cart import total\n\ndef test_a():\n    assert total(20) < 20\n"
+    >>> _ = (folder / "test_cart.py").write_text(source + "\ndef test_b():\n    assert total(2) < 20\n")
+    >>> test, passing = FailingTest("test_cart.py::test_a", "test_cart.py"), ["test_cart.py::test_b"]
+    >>> kinds = TECHNIQUES["cause-transitions"].kinds
+    >>> tests = RepeatedTests([sys.executable, "-m", "pytest"], folder, [test], kinds, passing)
+    >>> searcher = CauseTransitions(PathSetting(test, tests, Paths(folder), passing))
+    >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 60))
+    >>> for one in report.transitions:
+    ...     print(one.location.short, [(cause.place, cause.failing, cause.passing) for cause in one.places])
+    cart.py:2 [('price', '20', '2')]
+    cart.py:3 []
+    >>> tests.close()
     """
 
     def __init__(self, setting: PathSetting):
@@ -224,6 +246,26 @@ class StatePair:
         How often a test ran.
     stopped : bool
         Whether there was no time for more.
+
+    Examples
+    --------
+    There is no time to compare states:
+
+    >>> from suspectra.paths.path import Path
+    >>> from suspectra.experiments.runs import Answer
+    >>> statements = Statements()
+    >>> statements.locations.append(Location("cart.py", 8, 8))
+    >>> failing, passing = (
+    ...     RecordedRun(Answer(outcome, 0.1, ""), Path.from_events([(0, -1, -1)]))
+    ...     for outcome in (Outcome.FAILED, Outcome.PASSED)
+    ... )
+    >>> pair = StatePair(None, statements, ("test_a", failing), ("test_b", passing), end=0.0)
+    >>> list(pair.search()), pair.stopped
+    ([], True)
+    >>> pair.location(0).short, pair.notes()
+    ('cart.py:8', [])
+    >>> pair.why_not().partition(":")[0]
+    'At all points that were compared, the variables of test_b are those of test_a'
     """
 
     def __init__(

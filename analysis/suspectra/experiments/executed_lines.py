@@ -55,6 +55,19 @@ def executed_lines(runs: Runs, test: str, seconds: float) -> list[ExecutedLine]:
     -------
     list of ExecutedLine
         Without those of test code, and at most `MAX_LINES` of the recorder.
+
+    Examples
+    --------
+    >>> from base64 import b64encode
+    >>> class Known(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         columns = b64encode(np.array([0, 8, 1, 0, 9, 1], np.int32).tobytes()).decode()
+    ...         ended = {"outcome": "passed", "exception": "", "seconds": 0.1}
+    ...         return [{**ended, "files": ["cart.py"], "lines": columns}]
+    ...     def close(self):
+    ...         pass
+    >>> [str(one.location) for one in executed_lines(Known(), "test_cart", seconds=10)]
+    ['cart.py:8', 'cart.py:9']
     """
     (answer,) = runs.ask(test, [LINES], steps=_MAX_STEPS, seconds=seconds)
     return lines_of(answer)

@@ -79,6 +79,38 @@ class ForcedPaths(PathSearcher):
     ----------
     setting : PathSetting
         What the search is about.
+
+    Examples
+    --------
+    A test that passes if the only decision of the program comes out the other way:
+
+    >>> import time
+    >>> from suspectra.experiments.recorded_paths import Paths, Place
+    >>> from suspectra.experiments.repeated_tests import FailingTest
+    >>> from suspectra.experiments.runs import Runs
+    >>> from suspectra.location import Location
+    >>> from suspectra.paths.path import Path
+    >>> class OneDecision(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         return [self.answer(job) for job in jobs]
+    ...     def answer(self, job):
+    ...         turned = job["kind"] == "switch" or job.get("switched")
+    ...         ended = {"outcome": "passed" if turned else "failed", "exception": "", "seconds": 0.01}
+    ...         return {**ended, "decisions": [0], "sites": [("cart.py", 0, [("if", 2, 4, 2, 8, False)])]}
+    ...     def close(self):
+    ...         pass
+    >>> class Known(Paths):
+    ...     def path(self, answer):
+    ...         number = self.number("cart.py", "decision", 0, Place("if", Location("cart.py", 2, 2), 4, ""))
+    ...         return Path.from_events([(number, -1, int(answer["outcome"] == "passed"))])
+    >>> class Tests(dict):
+    ...     def machine(self, name):
+    ...         return OneDecision()
+    >>> tests = Tests(test_price=RepeatedTest("test_price", OneDecision()))
+    >>> setting = PathSetting(FailingTest("test_price", "test_cart.py"), tests, Known(folder), [])
+    >>> *_, report = ForcedPaths(setting).search(PathSearchLimits(time.monotonic() + 10))
+    >>> [(place.location.short, place.wanted) for place in report.report], report.complete
+    ([('cart.py:2', True)], True)
     """
 
     def __init__(self, setting: PathSetting):

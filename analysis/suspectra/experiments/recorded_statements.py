@@ -30,6 +30,13 @@ class RecordedRun(NamedTuple):
         How it ended.
     path : Path
         The executed statements. Their numbers are those of `Statements.locations`.
+
+    Examples
+    --------
+    >>> ended = answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1})
+    >>> run = RecordedRun(ended, Path.from_events([(0, -1, -1), (1, -1, -1)]))
+    >>> run.answer.exception, len(run.path)
+    ('KeyError', 2)
     """
 
     answer: Answer
@@ -46,8 +53,24 @@ class Statements:
 
     Examples
     --------
-    >>> Statements().locations
-    []
+    >>> from base64 import b64encode
+    >>> def column(*numbers):
+    ...     return b64encode(np.array(numbers, np.int32).tobytes()).decode()
+    >>> class Known(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         points = [Statement(line, line, 0, NOTHING) for line in (8, 9)]
+    ...         noted = {"executed": column(0, 1), "calls": column(0, 0), "called_at": column(-1)}
+    ...         ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1}
+    ...         return [{**ended, **noted, "statements": [("cart.py", 0, points)]}]
+    ...     def close(self):
+    ...         pass
+    >>> statements = Statements()
+    >>> run = statements.record(Known(), "test_cart", seconds=10)
+    >>> [statements.locations[number].short for number in run.path.statement]
+    ['cart.py:8', 'cart.py:9']
+    >>> again = statements.from_answer(*Known().ask("test_cart", [STATEMENTS], steps=10, seconds=10))
+    >>> again.path.statement.tolist()
+    [0, 1]
     """
 
     def __init__(self) -> None:
@@ -135,6 +158,21 @@ def state_before(
         How the run ended.
     state : MemoryGraph or None
         None if it was not read.
+
+    Examples
+    --------
+    >>> from suspectra.paths.path import Path
+    >>> class Known(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         graph = {"variables": [(0, "total", "price", 0)], "nodes": [("value", "i2", [], 0)], "full": False}
+    ...         return [{"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "memory": graph}]
+    ...     def close(self):
+    ...         pass
+    >>> ended = answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1})
+    >>> run = RecordedRun(ended, Path.from_events([(0, -1, -1), (1, -1, -1)]))
+    >>> answer, state = state_before(Known(), "test_cart", run, point=1)
+    >>> [name for _, _, name, _ in state["variables"]]
+    ['price']
     """
     job: Job = {"kind": "memory", "point": point, "changes": list(changes)}
     steps = max(LEAST_STEPS, STEPS_FACTOR * len(run.path))

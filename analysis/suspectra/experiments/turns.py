@@ -30,6 +30,14 @@ class Turns(Alteration):
         In the order of the run.
     positions : tuple of int, optional
         Which events of the failing run they are, if they may be turned together with others: then the path is recorded.
+
+    Examples
+    --------
+    >>> from suspectra.experiments.runs import Place
+    >>> check = Switch(Place("cart.py", 0, "if", 8, 4, 8, guard=True), instance=2)
+    >>> turns = Turns((check,))
+    >>> turns.to_json() == check.to_json(), turns.path_job, turns.skips_check
+    (True, {'kind': 'path', 'switched': [('cart.py', 0, 2)]}, True)
     """
 
     switches: tuple[Switch, ...]
@@ -69,6 +77,28 @@ class TurnableRun:
     ----------
     window : list of int
         The positions of the events that may be turned together, ascending.
+
+    Examples
+    --------
+    The first of two decisions came out true, the other one false:
+
+    >>> answer = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decisions": [1, 2]}
+    >>> answer["sites"] = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("if", 5, 4, 5, 9, False)])]
+    >>> run = TurnableRun(Trace.from_answer(answer), Path.from_events([(0, -1, 1), (1, -1, 0)]))
+    >>> run.window, run.alone, run.in_threads
+    ([0, 1], 2, False)
+    >>> [(turns.switches[0].place.line, turns.switches[0].action) for turns in run.singles()]
+    [(5, 'true'), (2, 'false')]
+    >>> list(run.sets(2)), run.instance(1)
+    ([(0, 1)], 1)
+    >>> both = run.turns([0, 1], [1, 1])
+    >>> both.positions, run.events_of(both, differing=[0])
+    ((0, 1), (0, 1))
+
+    In a run in which the first one was turned, the other one is made again:
+
+    >>> run.instances_in(Path.from_events([(0, -1, 0), (1, -1, 0)]))
+    {1: 1}
     """
 
     def __init__(self, trace: Trace, path: Path):
