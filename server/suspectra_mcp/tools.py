@@ -26,10 +26,6 @@ from suspectra.localization import Localized, RankingOptions, localize
 from suspectra.output.agent import (
     MAX_PROBLEM,
     NOTICE,
-    AffectedTestsAnswer,
-    ExplanationAnswer,
-    FailingTestsAnswer,
-    RankingAnswer,
     affected_tests_answer,
     as_data,
     explanation_answer,
@@ -37,6 +33,7 @@ from suspectra.output.agent import (
     fitted,
     ranking_answer,
 )
+from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
 from suspectra.output.ranking import Listing
 from suspectra.processes.events import TestProgress
 from suspectra.quantity import many

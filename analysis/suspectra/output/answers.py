@@ -1,0 +1,163 @@
+"""What answers for coding agents contain."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
+
+
+class Outcome(TypedDict):
+    """How many tests failed and passed.
+
+    Examples
+    --------
+    >>> list(Outcome.__annotations__)
+    ['failed', 'passed']
+    """
+
+    failed: int
+    passed: int
+
+
+class SuspectAnswer(TypedDict):
+    """A suspect: ``place`` is file and line, ``executed_by`` says how many failing and passing tests execute it.
+
+    Examples
+    --------
+    >>> list(SuspectAnswer.__annotations__)
+    ['rank', 'place', 'function', 'source', 'executed_by', 'reason']
+    """
+
+    rank: int
+    place: str
+    function: str
+    source: str
+    executed_by: str
+    reason: str
+
+
+class GroupAnswer(TypedDict):
+    """A failure group, with its first suspects.
+
+    Examples
+    --------
+    >>> list(GroupAnswer.__annotations__)
+    ['title', 'reason', 'failing_tests', 'tests', 'suspects', 'more_of_the_last_rank']
+    """
+
+    title: str
+    reason: str
+    failing_tests: int
+    tests: list[str]
+    suspects: list[SuspectAnswer]
+    more_of_the_last_rank: int
+
+
+class RankingAnswer(TypedDict):
+    """Which lines are suspicious.
+
+    Examples
+    --------
+    >>> list(RankingAnswer.__annotations__)
+    ['notice', 'tests', 'groups', 'more_groups', 'problems']
+    """
+
+    notice: str
+    tests: Outcome
+    groups: list[GroupAnswer]
+    more_groups: int
+    problems: list[str]
+
+
+class FailureAnswer(TypedDict):
+    """How a test failed: ``raised_at`` is the innermost measured line of its stack.
+
+    Examples
+    --------
+    >>> list(FailureAnswer.__annotations__)
+    ['test', 'defined_at', 'failure', 'raised_at']
+    """
+
+    test: str
+    defined_at: str
+    failure: str
+    raised_at: str
+
+
+class ExplanationAnswer(TypedDict):
+    """Why a line has its rank.
+
+    Examples
+    --------
+    >>> list(ExplanationAnswer.__annotations__)
+    ['notice', 'place', 'function', 'source', 'rank', 'reasons', 'failing_tests', 'more_failing_tests']
+    """
+
+    notice: str
+    place: str
+    function: str
+    source: str
+    rank: str
+    reasons: list[str]
+    failing_tests: list[FailureAnswer]
+    more_failing_tests: int
+
+
+class FailingGroupAnswer(TypedDict):
+    """The failing tests of a failure group.
+
+    Examples
+    --------
+    >>> list(FailingGroupAnswer.__annotations__)
+    ['title', 'failing_tests', 'more_failing_tests']
+    """
+
+    title: str
+    failing_tests: list[FailureAnswer]
+    more_failing_tests: int
+
+
+class FailingTestsAnswer(TypedDict):
+    """Which tests fail; ``errors`` are what kept tests from being collected.
+
+    Examples
+    --------
+    >>> list(FailingTestsAnswer.__annotations__)
+    ['notice', 'tests', 'groups', 'more_groups', 'errors']
+    """
+
+    notice: str
+    tests: Outcome
+    groups: list[FailingGroupAnswer]
+    more_groups: int
+    errors: list[str]
+
+
+class AffectedTest(TypedDict):
+    """A test that a change can affect, with the reasons.
+
+    Examples
+    --------
+    >>> list(AffectedTest.__annotations__)
+    ['test', 'reasons']
+    """
+
+    test: str
+    reasons: list[str]
+
+
+class AffectedTestsAnswer(TypedDict):
+    """Which tests to run again; ``not_known`` is about changed files of which it is not known which tests read them.
+
+    Examples
+    --------
+    >>> list(AffectedTestsAnswer.__annotations__)
+    ['notice', 'known', 'failed', 'more_failed', 'affected', 'more_affected', 'not_known']
+    """
+
+    notice: str
+    known: int
+    failed: list[str]
+    more_failed: int
+    affected: list[AffectedTest]
+    more_affected: int
+    not_known: str
