@@ -13,9 +13,10 @@ wrong states, then the statements around, and what is left by Ochiai. Techniques
 test, and `suspectra paths --seconds N` searches: the statements of the report are ranked in its order, then what is
 left by Ochiai. Their score is that of the report over the program dependence graph (`evaluation/source_scores.py`), an
 empty report being 0, and the share found is that of searches with a report. The rank is that of the best faulty
-statement, and of a tie its middle. Seconds are those of the whole command. States are those that were altered, alone or
-with others, in however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is
-added to a file, from which an interrupted benchmark goes on; `--again` measures anew.
+statement, and of a tie its middle. Seconds are those of the whole command; their median is that of the searches for
+paths alone, from the start of their first process on. States are those that were altered, alone or with others, in
+however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is added to a
+file, from which an interrupted benchmark goes on; `--again` measures anew.
 """
 
 from __future__ import annotations
@@ -209,7 +210,12 @@ class Measured:
             made = self.suspectra(*command, timeout=seconds + MAX_EXTRA_S)
             found = json.loads(made.stdout)
         except subprocess.TimeoutExpired:
-            return {**self.by_statements([]), "seconds": seconds + MAX_EXTRA_S, "problem": "it did not end"}
+            return {
+                **self.by_statements([]),
+                "score": 0.0,
+                "seconds": seconds + MAX_EXTRA_S,
+                "problem": "it did not end",
+            }
         except ValueError:
             took = round(time.perf_counter() - began, 2)
             return {**self.by_statements([]), "score": 0.0, "seconds": took, "problem": made.stderr.strip()[-500:]}
@@ -218,6 +224,7 @@ class Measured:
             "runs": found["candidates"],
             "score": round(self.score([(place["file"], place["line"]) for place in found["report"]]), 3),
             "found": bool(found["report"]),
+            "search": found["seconds"],
             "seconds": round(time.perf_counter() - began, 2),
             "complete": found["complete"],
             "problems": [
@@ -315,6 +322,7 @@ def figures(found: Sequence[Result]) -> dict[str, float]:
         "states": sum(one.get("states", 0) for one in made),
         "score": round(mean([one["score"] for one in found if "score" in one] or [0.0]), 2),
         "found": sum(bool(one.get("found")) for one in found),
+        "median_seconds": round(median([one["search"] for one in found if "search" in one] or [0.0]), 2),
         "share": round(mean(shares), 2)
         if (shares := [share for one in made for share in one.get("shares", ())])
         else 0.0,
@@ -332,7 +340,7 @@ def harmed(found: dict[str, Result], baseline: dict[str, Result]) -> dict[str, t
 
 def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
     columns = ["mean rank", "Top-1", "Top-3", "Top-5", "worse than Ochiai", "all tried", "runs", "seconds"]
-    columns += ["runs a second", "states", "share", "found", "score"]
+    columns += ["runs a second", "states", "share", "found", "score", "median s"]
     yield "| | " + " | ".join(columns) + " |"
     yield "|---" + "|---:" * len(columns) + "|"
     for name, found in by_technique.items():
@@ -342,9 +350,10 @@ def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
         if row["runs"]:
             cells += [row["complete"], row["runs"], f"{row['seconds']:.0f}", f"{row['rate']:.0f}"]
             cells += [row["states"], f"{row['share']:.0%}"] if row["share"] else ["", ""]
-            cells += [row["found"], f"{row['score']:.2f}"] if name in PATHS else ["", ""]
+            of_paths = [row["found"], f"{row['score']:.2f}", f"{row['median_seconds']:.2f}"]
+            cells += of_paths if name in PATHS else [""] * len(of_paths)
         else:
-            cells += [""] * 8
+            cells += [""] * 9
         yield "| " + " | ".join(map(str, cells)) + " |"
 
 

@@ -11,7 +11,7 @@ from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra.errors import EvidenceError
 from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import EVERY
-from suspectra.experiments.forced_paths import ForcedPaths
+from suspectra.experiments.forced_paths import FIRST_AT_ONCE, ForcedPaths
 from suspectra.experiments.path_inquiry import PathInquiry
 from suspectra.experiments.path_searching import PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import Paths
@@ -231,6 +231,15 @@ def test_a_wrong_condition_is_found_by_turning_it(tests):
         found.summary == f"test_shop.py::test_member passes if shop.py:{line('    if amount >= 100:')} comes out false."
     )
     assert not found.notes
+
+
+def test_near_paths_are_judged_before_far_ones_are_run(tests, monkeypatch):
+    machine = tests[0].machine("test_shop.py::test_rounds")
+    ask, asked = machine.ask, []
+    monkeypatch.setattr(machine, "ask", lambda *args, **limits: asked.append(len(args[1])) or ask(*args, **limits))
+    found = search(tests, "test_member")[-1]
+    assert found.candidates == 1
+    assert max(asked) == FIRST_AT_ONCE + 1  # with the unaltered run that is their control
 
 
 def test_two_decisions_are_turned_together_where_none_helps_alone(tests):

@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
-from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.repeated_test import BATCH, RepeatedTest
 from suspectra.experiments.runs import Answer
 from suspectra.experiments.turns import MAX_WINDOW, TurnableRun, Turns
 from suspectra.paths.distance import distance
@@ -26,6 +27,9 @@ from suspectra.quantity import many
 
 MAX_TOGETHER = 3
 """Decisions that are turned in one run, at most."""
+
+FIRST_AT_ONCE = 4
+"""So many candidates are tried before the first answer is looked at; then twice as many each time."""
 
 
 @dataclass
@@ -161,13 +165,19 @@ class ForcedPaths(PathSearcher):
 
     def _answers(self, test: RepeatedTest, state: _State, limits: PathSearchLimits) -> Iterator[tuple[Turns, Answer]]:
         """How the test ends with each candidate, nearest first, until the time is up."""
+        at_once = FIRST_AT_ONCE
         for size in range(1, MAX_TOGETHER + 1):
-            for turns, answer in test.answers(state.candidates(size), limits.end):
-                if turns.positions and size < MAX_TOGETHER:
-                    path = self.setting.paths.path(answer.noted)
-                    state.instances[turns.positions] = state.run.instances_in(path)
-                yield turns, answer
-            if not test.complete or self._found is not None:
+            candidates = state.candidates(size)
+            while chosen := list(islice(candidates, at_once)):
+                for turns, answer in test.answers(chosen, limits.end):
+                    if turns.positions and size < MAX_TOGETHER:
+                        path = self.setting.paths.path(answer.noted)
+                        state.instances[turns.positions] = state.run.instances_in(path)
+                    yield turns, answer
+                if not test.complete:
+                    return
+                at_once = min(2 * at_once, BATCH)
+            if self._found is not None:
                 return
 
     @property
