@@ -28,7 +28,9 @@ _SCRIPT = Path(__file__).with_name("gdb_script.py")
 _FRAMES = {"aarch64": "x29", "arm64": "x29"}  # the register with the address of a frame, else that of x86-64
 _SETTINGS = ("auto-load off", "debuginfod enabled off", "auto-solib-add off")  # no code of the workspace in gdb itself
 _MAX_OUTPUT = 1 << 20
-_START_S = 20.0  # until gdb has read the program
+
+_GDB_START_S = 20.0
+"""For gdb to read the program: of a large one with all its debugging information."""
 
 
 class SwitchedTest(NamedTuple):
@@ -150,7 +152,7 @@ class Debugger:
             settings = [word for setting in _SETTINGS for word in ("-iex", f"set {setting}")]
             arguments = (self._tool, "-nx", "-nh", "-batch", *settings, "-x", str(_SCRIPT), self._module)
             environment = environment_of(case, {VARIABLE: str(scratch / "switches"), "SHELL": "/bin/sh"})
-            timeout = _START_S + (self._seconds + 1) * len(switches)
+            timeout = _GDB_START_S + (self._seconds + 1) * len(switches)
             program = Program(arguments, case.folder, environment, Streams.KEPT, timeout, guarded=True)
             ended = run(program, self._token)
             if ended.stopped is Stopped.CANCELLED:

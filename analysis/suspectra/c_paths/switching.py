@@ -27,8 +27,10 @@ from suspectra.quantity import many, ordinal
 from suspectra.spectrum import Spectrum
 
 _BATCH = 8  # runs of one gdb, which needs a moment to start
-_PATIENCE = 2.0  # how many times as long as unaltered a run may take
-_EXTRA_S = 2.0  # and what gdb needs for itself
+_TIME_FACTOR = 2.0  # how many times as long as unaltered a run may take
+
+_GDB_S = 2.0
+"""What a run may take besides, since gdb needs time for itself."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ class CSwitching(CPathSearcher):
             cause = f"{self.setting.test} makes no decision in its program that could come out differently"
             raise EvidenceError(Problem("", "", cause, "choose a test that executes code of the workspace"))
         module = tests.program.nodes[decisions[0].node].module
-        seconds = _PATIENCE * self.seconds + _EXTRA_S
+        seconds = _TIME_FACTOR * self.seconds + _GDB_S
         case = tests.case(self.setting.test)
         return Debugger(case, module, tests.program.module(module), seconds, self.setting.token)
 
