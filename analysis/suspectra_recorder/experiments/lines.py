@@ -6,18 +6,20 @@ from array import array
 from binascii import b2a_base64
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import sys
 
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
+
 __builtins__ = own.builtins
 
 MAX_LINES = 20_000
 """Lines of a run that are noted; of more the first ones."""
-
-_Trace = Callable[[FrameType, str, object], object]
 
 
 class NotingLines(RunKind):
@@ -48,7 +50,7 @@ class NotingLines(RunKind):
         self._numbers: dict[str, int] = {}  # by the name that code has of its file; -1 for none
         self._lines = array("i")
         self._depth = 0
-        self._before: _Trace | None = None
+        self._before: TraceFunction | None = None
 
     def apply(self, job: Job) -> None:
         """Note lines from now on."""
@@ -61,7 +63,7 @@ class NotingLines(RunKind):
         sys.settrace(self._before)
         return {"files": list(self._files), "lines": b2a_base64(self._lines.tobytes(), newline=False).decode()}
 
-    def _call(self, frame: FrameType, event: str, value: object) -> _Trace | None:
+    def _call(self, frame: FrameType, event: str, value: object) -> TraceFunction | None:
         """A call begins, or goes on; Python calls this."""
         path = frame.f_code.co_filename
         number = self._numbers.get(path)
@@ -74,7 +76,7 @@ class NotingLines(RunKind):
         self._depth += 1
         last = 0
 
-        def line(frame: FrameType, event: str, value: object) -> _Trace:
+        def line(frame: FrameType, event: str, value: object) -> TraceFunction:
             nonlocal last
             if event == "line" and frame.f_lineno != last and len(self._lines) < 3 * MAX_LINES:
                 last = frame.f_lineno
