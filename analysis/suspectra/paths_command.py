@@ -101,6 +101,9 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.techniques import make_technique
 
     evidence = find_source(chosen["workspace"]).read()
+    if chosen["ctest"] is None and not any(file.path.endswith(".py") for file in evidence.files):
+        cause = "these are not tests of Python"
+        raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
     test = one_failing_test(evidence, chosen["test"])
     spectrum = Localizer(make_technique("ochiai")).update(evidence).spectrum
     require_unchanged(evidence, _executed_files(spectrum, test.name), chosen["workspace"])

@@ -419,10 +419,17 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     assert {"file": "src/evaluate.c", "line": 50, "instance": 1} in found["distance"]
 
 
-def test_options_for_python_are_refused_with_tests_of_c(reckoner):
-    done = reckoner("paths", "largest_below_zero", "--ctest", "build", "--copy")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ctest", "build", "--copy"], "it is for tests of Python, and --ctest names tests of C"),
+        ([], "name the CMake build folder of the tests with --ctest"),
+    ],
+)
+def test_what_the_command_refuses(reckoner, options, message):
+    done = reckoner("paths", "largest_below_zero", *options)
     assert done.returncode == 2
-    assert "it is for tests of Python, and --ctest names tests of C" in done.stderr
+    assert message in done.stderr
 
 
 def test_a_build_can_be_stopped_and_says_what_is_wrong_with_it(tmp_path, tool):
