@@ -53,6 +53,7 @@ def register(cli: click.Group) -> None:
         show_default=True,
         help="What is near: few different events, or late ones.",
     )
+    @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs are right, if no test knows.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
     @click.option(
         "--exclude-marker", "excluded", multiple=True, metavar="NAME", help="Never run tests with this marker."
@@ -84,6 +85,7 @@ class _Options(TypedDict):
     seconds: float
     technique: str
     order: str
+    ask: bool
     form: str
     excluded: tuple[str, ...]
     all_modules: bool
@@ -133,7 +135,7 @@ def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, spec
         spectrum,
         chosen["seconds"],
         chosen["technique"],
-        PathOptions(Order(chosen["order"]), chosen["all_modules"]),
+        PathOptions(Order(chosen["order"]), chosen["all_modules"], _ask if chosen["ask"] else None),
         Safety(chosen["excluded"], copy=chosen["copy"]),
     )
 
@@ -158,6 +160,15 @@ def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum:
     return CPathInquiry(
         chosen["workspace"], build, test.name, spectrum, chosen["seconds"], chosen["technique"], options
     )
+
+
+def _ask(question: str) -> bool | None:
+    """Ask on the terminal."""
+    try:
+        answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
+    except click.Abort:
+        raise KeyboardInterrupt from None  # what is known is shown
+    return {"y": True, "n": False}.get(answer)
 
 
 def _search(inquiry: PathInquiry | CPathInquiry) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any
@@ -94,13 +94,110 @@ class SmtSolver:
         except (z3.Z3Exception, KeyError, TypeError, OverflowError, ValueError):
             return None
 
+    def alternatives(
+        self, constraints: Sequence[Constraint], places: Sequence[int], near: Values, domain: Sequence[Constraint] = ()
+    ) -> Iterator[tuple[int, Values | None]]:
+        """Let one constraint after the other come out the other way, with those before it as they are.
+
+        Parameters
+        ----------
+        constraints : sequence of (term, bool)
+            In the order in which they were met.
+        places : sequence of int
+            Which of them come out the other way, ascending.
+        near : mapping of str to value
+            Values of the symbols. As many as can be stay, and integers that change do so by as little as can be, one
+            symbol after the other.
+        domain : sequence of (term, bool)
+            Always holds.
+
+        Yields
+        ------
+        place : int
+            One of `places`.
+        values : mapping of str to value, or None
+            Those that change; None where there are none, or none are found in time.
+
+        Examples
+        --------
+        >>> n = ("symbol", "n", "int")
+        >>> list(SmtSolver().alternatives([((">", n, 9), True), (("<", n, 1000), True)], [0, 1], {"n": 154}))
+        [(0, {'n': 9}), (1, {'n': 1000})]
+        """
+        z3 = self._z3
+        solver = z3.Solver()
+        solver.set("timeout", TIMEOUT_MS)
+        added = 0
+        known = True
+        for term, truth in domain:
+            known &= self._add(solver, term, truth)
+        for place in places:
+            for term, truth in constraints[added:place]:
+                known &= self._add(solver, term, truth)
+            added = place
+            term, truth = constraints[place]
+            solver.push()
+            try:
+                possible = self._add(solver, term, not truth) and known and solver.check() == z3.sat
+                yield place, self._nearest(solver, near, _symbols(term)) if possible else None
+            except (z3.Z3Exception, OverflowError, ValueError):
+                yield place, None
+            solver.pop()
+
+    def _add(self, solver: Any, term: Term, truth: bool) -> bool:
+        """Add a constraint; whether its operators are known."""
+        divisors: list[Any] = []
+        try:
+            solver.add(self._expression(term, divisors) == truth, *(divisor != 0 for divisor in divisors))
+        except (self._z3.Z3Exception, KeyError, TypeError, OverflowError, ValueError):
+            return False
+        return True
+
+    def _nearest(self, solver: Any, near: Values, first: Collection[str]) -> Values:
+        """The values that must change in what a solver was given, which is satisfiable."""
+        z3 = self._z3
+        model = solver.model()
+        kinds = {str(symbol): symbol() for symbol in model.decls() if not symbol.arity() and str(symbol) in near}
+        same = {name: symbol == self._constant(near[name]) for name, symbol in kinds.items()}
+        kept = [equation for name, equation in same.items() if name not in first]
+        if solver.check(*kept) != z3.sat:
+            kept = []
+        changed = {}
+        for name, symbol in kinds.items():
+            if kept and name not in first:
+                continue
+            if solver.check(*kept, same[name]) == z3.sat:
+                kept.append(same[name])
+                continue
+            if solver.check(*kept) != z3.sat:  # it was a moment ago
+                break
+            value = self._value(solver.model()[symbol])
+            if isinstance(value, int):
+                value = self._least_change(solver, kept, symbol, int(near[name]), value)
+            changed[name] = value
+            kept.append(symbol == self._constant(value))
+        return changed
+
+    def _least_change(self, solver: Any, kept: Sequence[Any], symbol: Any, near: int, value: int) -> int:
+        """The integer nearest to a given one, by bisection."""
+        z3 = self._z3
+        least, most = 0, abs(value - near)  # it can't stay, and it can change by `most`
+        while most - least > 1:
+            middle = (least + most) // 2
+            if solver.check(*kept, symbol >= near - middle, symbol <= near + middle) == z3.sat:
+                value = int(self._value(solver.model()[symbol]))
+                most = abs(value - near)
+            else:
+                least = middle
+        return value
+
     def _expression(self, term: Term, divisors: list[Any]) -> Any:
         """A term as Z3 has it; what it divides by is added to the divisors."""
         z3 = self._z3
         if not isinstance(term, (tuple, list)):
             return self._constant(term)
         sign, *operands = term
-        if sign == "symbol":
+        if sign == "symbol":  # of a name, and a type
             return {"int": z3.Int, "float": z3.Real, "str": z3.String}[operands[1]](operands[0])
         expressions = [self._expression(operand, divisors) for operand in operands]
         if sign in _DIVISIONS:
@@ -109,6 +206,8 @@ class SmtSolver:
 
     def _constant(self, value: object) -> Any:
         z3 = self._z3
+        if isinstance(value, bool):
+            return z3.BoolVal(value)
         if isinstance(value, int):
             return z3.IntVal(int(value))
         if isinstance(value, float):
@@ -124,6 +223,15 @@ class SmtSolver:
         if z3.is_algebraic_value(value):
             return round(float(value.approx(_DIGITS + 1).as_fraction()), _DIGITS)
         return str(value.py_value())
+
+
+def _symbols(term: Term) -> set[str]:
+    """The names of the symbols in a term."""
+    if not isinstance(term, (tuple, list)):
+        return set()
+    if term[0] == "symbol":
+        return {str(term[1])}
+    return set().union(*map(_symbols, term[1:]))
 
 
 def _floor(z3: Any, left: Any, right: Any) -> Any:
@@ -151,6 +259,10 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     ">=": lambda z3, left, right: left >= right,
     "==": lambda z3, left, right: left == right,
     "!=": lambda z3, left, right: left != right,
+    "and": lambda z3, left, right: z3.And(left, right),
+    "or": lambda z3, left, right: z3.Or(left, right),
+    "not": lambda z3, truth: z3.Not(truth),
+    "if": lambda z3, truth, yes, no: z3.If(truth, yes, no),
     "negative": lambda z3, number: -number,
     "absolute": lambda z3, number: z3.If(number >= 0, number, -number),
     "join": lambda z3, left, right: z3.Concat(left, right),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path as FilePath
@@ -44,6 +44,9 @@ class PathOptions:
         What makes a path near, for techniques that compare given runs.
     all_modules : bool, optional
         Whether states of modules that may do harm are altered too; see `suspectra.experiments.system_use`.
+    ask : callable, optional
+        Asks the user whether an outcome is right, for techniques that find inputs for which no test knows that. It gets
+        the question, and gives None where the user does not know.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class PathOptions:
 
     order: Order = Order.FEWEST
     all_modules: bool = False
+    ask: Callable[[str], bool | None] | None = None
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,19 @@ _ALL = (
         "suspectra.experiments.cause_transitions:CauseTransitions",
         (STATEMENT_KIND,),
     ),
+    PathTechnique(
+        TechniqueInfo(
+            "apg-inputs",
+            "Automated path generation by other inputs",
+            FAMILY,
+            _PAPER,
+            "the nearest path with which the test passes that another input takes; a solver finds the input",
+            frozenset({Need.LINES, Need.PATHS}),
+            "Where the test gets numbers and texts, and it is known what is right for others. Needs suspectra[smt].",
+        ),
+        "suspectra.inputs.search:InputSearch",
+        ("input",),
+    ),
 )
 TECHNIQUES = {technique.info.name: technique for technique in _ALL}
 """All of them, by name."""

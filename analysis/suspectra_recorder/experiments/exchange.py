@@ -137,6 +137,14 @@ class Job(_Kind, total=False):
     """The file that takes the columns of a trace of dependences."""
     most: int
     """How many nodes that may have."""
+    call: int
+    """Which call of the program by the test gets other arguments, from 1; 0 for the test itself, -1 to note them."""
+    given: dict[str, int | float | bool]
+    """Values of the symbols of an input that are others than they were."""
+    drawn: str
+    """The arguments that a property test drew, as Python writes them; empty for none."""
+    symbolic: bool
+    """Whether the parts of the input are symbols."""
     only: list[tuple[str, int]]
     """Files and lines whose functions are traced, besides test code; all unless there."""
     point: int
@@ -232,6 +240,66 @@ class ThreadColumns(TypedDict):
     """The line from which each call was made, -1 for none."""
 
 
+class CallByTest(TypedDict):
+    """A call of the program by a test.
+
+    Examples
+    --------
+    >>> call: CallByTest = {"function": "fee", "line": 7, "parts": 2}
+    >>> call["function"]
+    'fee'
+    """
+
+    function: str
+    """Its name, with those of the classes around it."""
+    line: int
+    """Of the test code that calls."""
+    parts: int
+    """How many numbers, truths and characters its arguments have."""
+
+
+class TriedInput(TypedDict):
+    """The input of a run, and what came of it.
+
+    Examples
+    --------
+    >>> tried: TriedInput = {
+    ...     "function": "fee", "arguments": {"weight": "154"}, "parts": [("weight", "int", 154)], "unsupported": {},
+    ...     "positions": [0], "begin": 1, "end": 9, "returned": True, "result": "3", "calls": [], "drawn": "",
+    ...     "strategies": {}, "parameters": [],
+    ... }
+    >>> tried["arguments"]
+    {'weight': '154'}
+    """
+
+    function: str
+    """What got it; empty for the test itself."""
+    arguments: dict[str, str]
+    """Each as Python writes it, or its type."""
+    parts: list[tuple[str, str, int | float]]
+    """The symbol, kind and value of each number, truth and character; kinds are int, float, bool and char."""
+    unsupported: dict[str, str]
+    """The types of arguments of which nothing can be symbolic."""
+    positions: list[int]
+    """For each constraint how many events the main thread had before."""
+    begin: int
+    """How many events it had when the call began; -1 if it never began."""
+    end: int
+    """How many it had when the call returned; -1 if it did not."""
+    returned: bool
+    """Whether the call returned."""
+    result: str
+    """What it returned, as Python writes it, or its type."""
+    calls: list[CallByTest]
+    """The calls of the program by the test."""
+    drawn: str
+    """The arguments that a property test drew, as Python writes them; empty where they can't be written."""
+    strategies: dict[str, str]
+    """How a property test draws them."""
+    parameters: list[str]
+    """The names of the parameters of a parametrized test."""
+
+
 class Findings(TypedDict, total=False):
     """What a kind of run adds to an answer.
 
@@ -298,6 +366,8 @@ class Findings(TypedDict, total=False):
     """The files whose lines were noted."""
     lines: str
     """For each line that was executed the number of its file, its own, and how many calls enclose it; in base 64."""
+    input: TriedInput
+    """What the run was given, and what came of it."""
     observed: list[ObservedSites]
     """What predicates hold for the values of each place that was reached."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.inputs import TryingInput
 from suspectra_recorder.experiments.lines import NotingLines
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.observations import Observing
@@ -144,4 +145,6 @@ def make_kinds(
         kinds |= make_state_kinds(name_of, is_test)
     if "lines" in names:
         kinds["lines"] = NotingLines(name_of)
+    if "input" in names:
+        kinds["input"] = TryingInput(board, sources, is_test)
     return kinds

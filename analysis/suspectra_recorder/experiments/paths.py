@@ -63,7 +63,7 @@ def _text(column: array[int]) -> str:
     return b2a_base64(column.tobytes(), newline=False).decode()
 
 
-class _CallMarks(Instrument):
+class CallMarks(Instrument):
     """The calls of a process; instrumented code has it as a constant.
 
     It runs in the middle of the program, and never calls it.
@@ -72,6 +72,22 @@ class _CallMarks(Instrument):
     ----------
     sources : NumberedSources of Body
         The loaded sources, with their functions.
+
+    Examples
+    --------
+    >>> marks = CallMarks()
+    >>> note = marks.start()()
+    >>> marks.enter(4)  # function 4 is called; its only decision comes out true, and it waits for something
+    >>> note(1)
+    >>> call = marks.suspend("waited for")
+    >>> marks.resume(call, marks.take())
+    'waited for'
+    >>> marks.leave(4)
+    >>> marks.left(marks.enter(5), "of a lambda")
+    'of a lambda'
+    >>> thread, = marks.stop()
+    >>> thread.events.tolist(), thread.functions.tolist()
+    ([-1, 1, -2], [4, 5])
     """
 
     def __init__(self) -> None:
@@ -237,6 +253,8 @@ class NotingPath(RunKind):
         The decisions of this process.
     sources : callable
         Gives the digests of the files that are loaded.
+    marks : CallMarks, optional
+        What notes calls.
 
     Examples
     --------
@@ -258,8 +276,8 @@ class NotingPath(RunKind):
     [-1, 1]
     """
 
-    def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
-        self.instrument = self._marks = _CallMarks()
+    def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]], marks: CallMarks | None = None):
+        self.instrument = self._marks = marks or CallMarks()
         self._board, self._sources = board, sources
         self._turned: Callable[[], int] | None = None
 

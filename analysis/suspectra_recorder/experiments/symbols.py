@@ -36,12 +36,19 @@ Term = Any
 class SymbolicPath:
     """The constraints of one run.
 
+    Parameters
+    ----------
+    position : callable, optional
+        How many events the run has.
+
     Attributes
     ----------
     constraints : list of tuple
         Each once: a term, and whether it was true.
     last : int
         The index of the one that was met last; -1 for none.
+    positions : list of int
+        For each constraint how many events the run had when it was met.
 
     Examples
     --------
@@ -51,10 +58,12 @@ class SymbolicPath:
     (True, 3, [(('<', ('+', ('symbol', 'a', 'int'), 1), 5), True)])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, position: Callable[[], int] = int) -> None:
         self.constraints: list[tuple[Term, bool]] = []
+        self.positions: list[int] = []
         self.last = -1
         self.closed = False
+        self._position = position
         self._index: dict[tuple[Term, bool], int] = {}
 
     def symbol(self, name: str, value: object) -> object:
@@ -74,6 +83,52 @@ class SymbolicPath:
         """
         cls = _SYMBOLIC.get(type(value)) if type(value) in _SYMBOLIC else None
         return value if cls is None else _made(cls, value, ("symbol", name, type(value).__name__), 1, self)
+
+    def flag(self, name: str, value: bool) -> object:
+        """Make a truth symbolic.
+
+        Parameters
+        ----------
+        name : str
+            Of the symbol, which is 0 or 1 in terms.
+        value : bool
+            Any truth.
+
+        Returns
+        -------
+        object
+            Like the truth for everything but ``is``.
+
+        Examples
+        --------
+        >>> SymbolicPath().flag("member", True)
+        True
+        """
+        return _made(_SymbolicBool, value, ("symbol", name, "int"), 1, self)
+
+    def number(self, value: int, term: Term, size: int) -> object:
+        """Make an integer that was computed from symbols in another way than by arithmetic.
+
+        Parameters
+        ----------
+        value : int
+            In this run.
+        term : tuple
+            How it was computed.
+        size : int
+            Operators of the term.
+
+        Returns
+        -------
+        int
+            A plain one if the term is too large.
+
+        Examples
+        --------
+        >>> SymbolicPath().number(3, ("negative", ("symbol", "a", "int")), 2) + 1
+        4
+        """
+        return _made(_SymbolicInt, value, term, size, self)
 
     def ask(self, term: Term, truth: bool) -> bool:
         """Note a constraint.
@@ -104,6 +159,7 @@ class SymbolicPath:
             if index is None and len(self.constraints) < MAX_CONSTRAINTS:
                 index = self._index[key] = len(self.constraints)
                 self.constraints.append(key)
+                self.positions.append(self._position())
             if index is not None:
                 self.last = index
         return truth
@@ -133,6 +189,24 @@ class _SymbolicInt(_Symbolic, int):
 
     def __bool__(self) -> bool:
         return self.path.ask(("!=", self.term, 0), int.__bool__(self))
+
+
+class _SymbolicBool(_SymbolicInt):
+    """A truth with a term; no class can be derived from ``bool``, so it says that it is one."""
+
+    __class__ = bool  # type: ignore[assignment]
+    __hash__ = int.__hash__
+
+    def __repr__(self) -> str:
+        return repr(int.__bool__(self))
+
+    __str__ = __repr__
+
+    def __format__(self, form: str) -> str:
+        return format(int.__bool__(self), form)
+
+    def __reduce__(self) -> Any:
+        return bool, (int.__int__(self),)
 
 
 class _SymbolicFloat(_Symbolic, float):
@@ -218,6 +292,52 @@ _PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 )
 
 
+def plain_number(value: Any) -> Any:
+    """The value that a symbolic one has in this run.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    object
+        Of Python's own type where it was symbolic.
+
+    Examples
+    --------
+    >>> plain_number(SymbolicPath().flag("a", True)), plain_number("b")
+    (True, 'b')
+    """
+    return int.__bool__(value) if isinstance(value, _SymbolicBool) else _plain(value)
+
+
+def number_of(value: object) -> tuple[SymbolicPath | None, Term, int]:
+    """What a symbolic integer is computed from.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    path : SymbolicPath or None
+        None for anything but a symbolic integer.
+    term : tuple
+        How it is computed.
+    size : int
+        Operators of the term.
+
+    Examples
+    --------
+    >>> number_of(3)[0], number_of(SymbolicPath().symbol("a", 3))[1]
+    (None, ('symbol', 'a', 'int'))
+    """
+    return (value.path, value.term, value.size) if isinstance(value, _SymbolicInt) else (None, value, 1)
+
+
 def _made(cls: Any, value: Any, term: Term, size: int, path: SymbolicPath) -> Any:
     if size > MAX_SIZE or path.closed:
         return value
@@ -286,7 +406,8 @@ def _comparison(sign: str, compute: Callable[[Any, Any], Any], *bases: type) -> 
 
 def _single(sign: str, compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
-        return _made(type(self), compute(_plain(self)), (sign, self.term), self.size + 1, self.path)
+        result = compute(_plain(self))
+        return _made(_SYMBOLIC[type(result)], result, (sign, self.term), self.size + 1, self.path)
 
     return method
 

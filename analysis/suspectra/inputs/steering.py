@@ -1,0 +1,240 @@
+"""Steering a program along a path by its input.
+
+It is run, and at the first decision that is not as wanted another input is solved for.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.cancellation import check
+from suspectra.dependences.exploration import Constraint, Values
+from suspectra.inputs.tried import TriedRun
+from suspectra.paths.path import Path
+
+MAX_RUNS = 12
+"""Runs of one wanted path."""
+
+MAX_TURNED = 12
+"""Constraints of one run that are turned, the last ones."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A path that is wanted: that of the failing run, with some decisions the other way.
+
+    Parameters
+    ----------
+    failing : Path
+        The failing run.
+    turned : tuple of int
+        Positions of its branches that come out differently.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import Outcome
+    >>> from suspectra.experiments.runs import Answer
+    >>> failing = Path.from_events([(1, -1, 0), (2, -1, 1)])
+    >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
+    >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})
+    >>> wanted = Wanted(failing, (0,))
+    >>> wanted.is_path_of(run), wanted.open_constraints(run, arrived=False)
+    (False, [0])
+    """
+
+    failing: Path
+    turned: tuple[int, ...]
+
+    def first_other(self, path: Path) -> int:
+        """Compare the path that came with the one that was wanted.
+
+        Parameters
+        ----------
+        path : Path
+            That of a run.
+
+        Returns
+        -------
+        int
+            The position in it of the first decision that is not as wanted; -1 if there is none.
+
+        Examples
+        --------
+        >>> failing = Path.from_events([(1, -1, 0), (2, -1, 1)])
+        >>> other = Path.from_events([(1, -1, 1), (3, 0, 1), (2, -1, 1)])
+        >>> Wanted(failing, (0,)).first_other(other), Wanted(failing, (1,)).first_other(other)
+        (-1, 0)
+        """
+        counterpart = self.failing.aligned(path)
+        there = np.flatnonzero(self.failing.is_branch & (counterpart >= 0))
+        wanted = self.failing.outcome[there] ^ np.isin(there, self.turned)
+        other = counterpart[there][path.outcome[counterpart[there]] != wanted]
+        return int(other.min()) if len(other) else -1
+
+    def is_path_of(self, run: TriedRun) -> bool:
+        """Whether a run takes it.
+
+        Parameters
+        ----------
+        run : TriedRun
+            Any run.
+
+        Returns
+        -------
+        bool
+            Whether all decisions that were turned are made, and all that correspond are as wanted.
+        """
+        counterpart = self.failing.aligned(run.path)
+        return bool((counterpart[list(self.turned)] >= 0).all()) and self.first_other(run.path) < 0
+
+    def open_constraints(self, run: TriedRun, *, arrived: bool) -> list[int]:
+        """The constraints of a run that may come out the other way, so that it gets nearer to the path.
+
+        Parameters
+        ----------
+        run : TriedRun
+            Any run.
+        arrived : bool
+            Whether another run has taken the path already, so that variants are wanted.
+
+        Returns
+        -------
+        list of int
+            Ascending.
+        """
+        other = self.first_other(run.path)
+        last = len(run.path) - 1 if other < 0 else other
+        known = np.zeros(len(run.path) + 1, bool)
+        counterpart = self.failing.aligned(run.path)
+        known[counterpart[counterpart >= 0]] = True
+        places = np.array(run.positions, np.int64)
+        together = np.bincount(places[places >= 0], minlength=len(run.path) + 1)
+        found = [
+            number
+            for number, place in enumerate(places.tolist())
+            if place <= last
+            and ((place == last and not arrived) or not known[min(place, len(run.path))] or together[place] > 1)
+        ]
+        return found[-MAX_TURNED:]
+
+
+class Steering:
+    """Finds inputs for paths. What was solved once is not solved again.
+
+    Parameters
+    ----------
+    run : callable
+        Runs the program with some parts of its input that are others, and with symbols.
+    alternatives : callable
+        Lets one constraint after the other come out the other way, as `SmtSolver.alternatives` does.
+    failing : TriedRun
+        The failing run.
+    end : float
+        When to stop, as ``time.monotonic`` has it.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import Outcome
+    >>> from suspectra.experiments.runs import Answer
+    >>> failing = Path.from_events([(1, -1, 0)])
+    >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
+    >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})
+    >>> other = TriedRun(Answer(Outcome.PASSED, 0.1, ""), Path.from_events([(1, -1, 1)]), constraints, (0,), {})
+    >>> end = time.monotonic() + 60
+    >>> steering = Steering(lambda given: other, lambda run, places: [(0, {"n": 2})], run, end)
+    >>> [one.passes for one in steering.runs((0,))], steering.changeable([0]), steering.is_over
+    ([True], 1, False)
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Values], TriedRun | None],
+        alternatives: Callable[[Sequence[Constraint], Sequence[int]], Iterator[tuple[int, Values | None]]],
+        failing: TriedRun,
+        end: float,
+    ):
+        self._run, self._alternatives, self._failing, self._end = run, alternatives, failing, end
+        self._solved: dict[str, Values | None] = {}
+        self._ran: dict[str, TriedRun | None] = {"{}": failing}
+
+    def runs(self, turned: tuple[int, ...]) -> Iterator[TriedRun]:
+        """Find inputs with which the program takes a path.
+
+        Parameters
+        ----------
+        turned : tuple of int
+            The decisions of the failing run that come out the other way.
+
+        Yields
+        ------
+        TriedRun
+            Each that takes it.
+        """
+        wanted = Wanted(self._failing.path, turned)
+        pending: list[Values] = [{}]
+        seen, arrived, left = {"{}"}, False, MAX_RUNS
+        while pending and left and not self.is_over:
+            check()
+            left -= 1
+            run = self._tried(pending.pop())
+            if run is None:
+                continue
+            if wanted.is_path_of(run):
+                arrived = True
+                yield run
+            for values in self._turned(run, wanted.open_constraints(run, arrived=arrived)):
+                key = json.dumps(values, sort_keys=True)
+                if key not in seen:
+                    seen.add(key)
+                    pending.append(values)
+
+    def changeable(self, branches: Sequence[int]) -> int:
+        """Count the decisions of the failing run that an input changes, which goes the same way up to them.
+
+        Parameters
+        ----------
+        branches : sequence of int
+            Their positions.
+
+        Returns
+        -------
+        int
+            At most the number of them.
+        """
+        places = set(branches)
+        numbers = [number for number, place in enumerate(self._failing.positions) if place in places]
+        solved = self._solve(self._failing, numbers)
+        return len({self._failing.positions[number] for number, values in solved if values is not None})
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self._end
+
+    def _turned(self, run: TriedRun, numbers: Sequence[int]) -> Iterator[Values]:
+        return (values for _, values in self._solve(run, numbers) if values is not None)
+
+    def _solve(self, run: TriedRun, numbers: Sequence[int]) -> list[tuple[int, Values | None]]:
+        """For each constraint an input with which it comes out the other way, and those before as they are."""
+        keys, key = [], ""
+        for number in range(max(numbers, default=-1) + 1):
+            term, truth = run.constraints[number]
+            keys.append(f"{key} not {json.dumps([term, truth])}")
+            key = str(hash(key + json.dumps([term, truth])))
+        missing = [number for number in numbers if keys[number] not in self._solved]
+        for number, values in self._alternatives(run.constraints, missing) if missing else ():
+            self._solved[keys[number]] = values
+            if self.is_over:
+                break
+        return [(number, self._solved.get(keys[number])) for number in numbers]
+
+    def _tried(self, values: Values) -> TriedRun | None:
+        key = json.dumps(values, sort_keys=True)
+        if key not in self._ran:
+            self._ran[key] = self._run(values)
+        return self._ran[key]

@@ -1,0 +1,462 @@
+"""What instrumented code calls while inputs are tried: arguments come in, results go out, and symbols are looked up.
+
+Python's own containers and conversions would lose the terms of symbols. So ``a in b``, ``a[b]``, ``"".join(a)`` and
+calls of ``int``, ``ord``, ``chr`` and ``str`` are done here instead, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from suspectra_recorder.experiments.characters import codes_of, path_of, plain, same, text_of
+from suspectra_recorder.experiments.exchange import CallByTest
+from suspectra_recorder.experiments.input_parts import Given, InputParts, as_written
+from suspectra_recorder.experiments.paths import CallMarks
+from suspectra_recorder.experiments.symbols import SymbolicPath, Term, number_of
+from suspectra_recorder.experiments.truth_terms import all_of, any_of, ask
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+__tracebackhide__ = True
+
+MAX_CALLS = 1_000
+"""Calls by a test that are noted."""
+
+_MAX_ITEMS = 100  # of a container, in a term
+_CONVERSIONS = ("int", "ord", "chr", "str")
+_SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_params", "pattern", "decorator_list"})
+_EVALUATED_LATER: type[ast.AST] | tuple[()] = getattr(ast, "TypeAlias", ())
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ZERO, _NINE = 48, 57
+
+_frame = sys._getframe
+
+
+class InputMarks(CallMarks):
+    """Gives one call of the program by a test other arguments.
+
+    Parameters
+    ----------
+    is_test : callable
+        Whether a file is test code.
+
+    Attributes
+    ----------
+    calls : list of CallByTest
+        The calls of the program by the test.
+    parts : InputParts
+        Those of the call that gets other arguments.
+    function : str
+        What got them.
+    arguments : dict of str to str
+        What it got, as Python writes it.
+    unsupported : dict of str to str
+        The types of arguments without any part.
+    begin, end : int
+        How many events the thread had when the call began and when it returned; -1 if it did not.
+    result : str
+        What it returned, as Python writes it.
+
+    Examples
+    --------
+    >>> marks = InputMarks(lambda file: True)
+    >>> path = SymbolicPath(marks.position)
+    >>> marks.try_input(path, {"word[0]": 98}, call=1)
+    >>> def length(word):
+    ...     (word,) = marks.arguments_of("length", ("word",), word)
+    ...     if marks.contains(word, "bat") and marks.item({"bat": 3, "cat": 4}, word) == 3:
+    ...         return marks.returns(marks.call(ord, word[0]))
+    >>> length("cat"), marks.function, marks.arguments, marks.result
+    (98, 'length', {'word': "'bat'"}, '98')
+    >>> [truth for _, truth in path.constraints]
+    [True, True, True]
+    >>> marks.join("-", ["a", "b"]), marks.change(["n"], [7]), marks.parts.found[-1]
+    ('a-b', [7], ('n', 'int', 7))
+    """
+
+    tests = True
+
+    def __init__(self, is_test: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._is_test = is_test
+        self._known: dict[str, bool] = {}
+        self.try_input(None, {}, call=0)
+
+    def try_input(self, path: SymbolicPath | None, given: Given, *, call: int) -> None:
+        """Change the arguments of a call from now on.
+
+        Parameters
+        ----------
+        path : SymbolicPath or None
+            Where the symbols note what is asked of them; None for plain values.
+        given : mapping of str to number
+            Values of parts.
+        call : int
+            Which call of the program by the test, from 1; none for 0, and -1 to note all.
+        """
+        self._call, self._path = call, path
+        self._frame: object = None
+        self.calls: list[CallByTest] = []
+        self.parts = InputParts(path, given)
+        self.function, self.result = "", ""
+        self.arguments: dict[str, str] = {}
+        self.unsupported: dict[str, str] = {}
+        self.begin = self.end = -1
+
+    def position(self) -> int:
+        """How many events the present thread has.
+
+        Returns
+        -------
+        int
+            0 while nothing is noted.
+        """
+        thread = self._thread()
+        return 0 if thread is None else len(thread.events)
+
+    def change(self, names: Sequence[str], values: Sequence[Any]) -> list[Any]:
+        """Put other parts into arguments.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the arguments.
+        values : sequence of object
+            What they are.
+
+        Returns
+        -------
+        list of object
+            What they are now.
+        """
+        changed = []
+        for name, value in zip(names, values, strict=True):
+            before = len(self.parts.found)
+            now = self.parts.replaced(name, value)
+            if len(self.parts.found) == before and name not in ("self", "cls"):
+                self.unsupported[name] = type(value).__name__
+            self.arguments[name] = as_written(now) or type(value).__name__
+            changed.append(now)
+        return changed
+
+    # what instrumented code calls
+
+    def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
+        """Mark functions, their arguments and results, and operations that would lose terms; in tests these alone."""
+        is_test = self._is_test(path)
+        _Lifting(placeholder, functions=not is_test).fields(tree, "")
+        ast.fix_missing_locations(tree)
+        return super().insert(tree, path, placeholder, asserts=asserts) if not is_test else _nothing
+
+    def arguments_of(self, function: str, names: Sequence[str], *values: Any) -> Sequence[Any]:
+        """A function has got arguments.
+
+        Parameters
+        ----------
+        function : str
+            Its name.
+        names : sequence of str
+            Of its parameters.
+        *values : object
+            What they are.
+
+        Returns
+        -------
+        sequence of object
+            What they are from now on.
+        """
+        if not self._call or self._frame is not None:
+            return values
+        frame = _frame(1)
+        caller = frame.f_back
+        if caller is None or not self._from_test(caller.f_code.co_filename):
+            return values
+        if self._call < 0:
+            if len(self.calls) < MAX_CALLS:
+                parts = InputParts(None, {})
+                for name, value in zip(names, values, strict=True):
+                    parts.replaced(name, value)
+                self.calls.append({"function": function, "line": caller.f_lineno, "parts": len(parts.found)})
+            return values
+        self._call -= 1
+        if self._call:
+            return values
+        self._frame, self.function, self.begin = frame, function, self.position()
+        return self.change(names, values)
+
+    def _from_test(self, file: str) -> bool:
+        if file not in self._known:
+            self._known[file] = self._is_test(file)
+        return self._known[file]
+
+    def returns(self, value: Any) -> Any:
+        """A function returns.
+
+        Parameters
+        ----------
+        value : object
+            What it returns.
+
+        Returns
+        -------
+        object
+            The same; a plain one where the symbols end.
+        """
+        if self._frame is not None and self.end < 0 and _frame(1) is self._frame:
+            self.end, self.result = self.position(), as_written(value) or type(value).__name__
+            if self._path is not None:
+                self._path.closed = True
+            return plain(value)
+        return value
+
+    def contains(self, item: Any, holder: Any) -> bool:
+        """Whether something is in a container.
+
+        Parameters
+        ----------
+        item : object
+            What is looked for.
+        holder : object
+            Where.
+
+        Returns
+        -------
+        bool
+            What ``item in holder`` gives.
+        """
+        path, texts = path_of(item), type(holder) is str
+        if path is not None and (texts or type(holder) in _LOOKED_UP) and len(holder) <= _MAX_ITEMS:
+            found = plain(item) in holder
+            if texts:
+                size = len(item)
+                others = {holder[place : place + size] for place in range(len(holder) - size + 1)}
+            else:
+                others = {key for key in holder if type(key) is str}
+            return ask(path, any_of([same(codes_of(item), codes_of(other)) for other in sorted(others)]), found)
+        path, term, _ = number_of(item)
+        if path is not None and type(holder) in _LOOKED_UP and len(holder) <= _MAX_ITEMS:
+            keys = [key for key in holder if type(key) is int]
+            return ask(path, any_of([("==", term, key) for key in keys]), plain(item) in holder)
+        return item in holder
+
+    def item(self, holder: Any, key: Any) -> Any:
+        """An item of a container.
+
+        Parameters
+        ----------
+        holder : object
+            The container.
+        key : object
+            Which item.
+
+        Returns
+        -------
+        object
+            What ``holder[key]`` gives.
+        """
+        path, term, size = number_of(key)
+        value = plain(key)
+        if path is not None and type(holder) in (list, tuple):
+            inside = -len(holder) <= value < len(holder)
+            ask(path, ("and", (">=", term, 0 if value >= 0 else -len(holder)), ("<", term, len(holder))), inside)
+            if inside and 0 <= value:
+                return _chosen(path, [(("==", term, place), item) for place, item in enumerate(holder)], value, size)
+        elif path is not None:
+            ask(path, ("==", term, value), True)
+        elif (text := path_of(key)) is not None and type(holder) is dict and len(holder) <= _MAX_ITEMS:
+            keys = [one for one in holder if type(one) is str]
+            choices = [(same(codes_of(key), codes_of(one)), holder[one]) for one in keys]
+            ask(text, any_of([truth for truth, _ in choices]), value in holder)
+            if value in holder:
+                return _chosen(text, choices, keys.index(value), len(value))
+        return holder[key if path is None else value]
+
+    def call(self, function: Any, argument: Any) -> Any:
+        """Call what may be a conversion of Python's own.
+
+        Parameters
+        ----------
+        function : object
+            What is called.
+        argument : object
+            Its only argument.
+
+        Returns
+        -------
+        object
+            What ``function(argument)`` gives.
+        """
+        path = path_of(argument)
+        if path is not None and function is int:
+            return _converted(path, argument)
+        if path is not None and function is ord and len(argument) == 1:
+            code = codes_of(argument)[0]
+            return path.number(ord(plain(argument)), code, 1) if isinstance(code, tuple) else code
+        if path is not None and function is str:
+            return argument
+        path, term, _ = number_of(argument)
+        if path is not None and function is int:
+            return path.number(int.__int__(argument), term, number_of(argument)[2])
+        if path is not None and function is chr:
+            return text_of(path, function(int.__int__(argument)), [term])
+        return function(argument)
+
+    def join(self, separator: Any, parts: Any) -> Any:
+        """Join texts, or call another method of this name.
+
+        Parameters
+        ----------
+        separator : object
+            What has the method.
+        parts : object
+            Its only argument.
+
+        Returns
+        -------
+        object
+            What ``separator.join(parts)`` gives.
+        """
+        if not isinstance(separator, str):
+            return separator.join(parts)
+        parts = list(parts)
+        path = next((path for part in (separator, *parts) if (path := path_of(part)) is not None), None)
+        joined = separator.join(parts)
+        if path is None:
+            return joined
+        between = codes_of(separator)
+        codes: list[Term] = []
+        for number, part in enumerate(parts):
+            codes += [*(between if number else ()), *codes_of(part)]
+        return text_of(path, plain(joined), codes)
+
+
+_LOOKED_UP = frozenset({dict, set, frozenset})
+
+
+def _chosen(path: SymbolicPath, choices: Sequence[tuple[Term, Any]], taken: int, size: int) -> Any:
+    """One of some values; if all are integers, which one is chosen stays open."""
+    terms = [number_of(value) for _, value in choices]
+    numbers = all(
+        type(value) is int or known is not None for (_, value), (known, _, _) in zip(choices, terms, strict=True)
+    )
+    if not numbers or len(choices) > _MAX_ITEMS:
+        for number, (truth, _) in enumerate(choices):
+            if number == taken:
+                ask(path, truth, True)
+        return choices[taken][1]
+    chosen: Term = terms[-1][1]
+    for (truth, _), (_, term, _) in zip(choices[-2::-1], terms[-2::-1], strict=True):
+        chosen = ("if", truth, term, chosen) if isinstance(truth, tuple) else term if truth else chosen
+    total = sum(more for _, _, more in terms) + size * len(choices)
+    return path.number(plain(choices[taken][1]), chosen, total) if isinstance(chosen, tuple) else choices[taken][1]
+
+
+def _converted(path: SymbolicPath, text: Any) -> Any:
+    """``int(text)``, where all characters but a sign are digits."""
+    codes, value = codes_of(text), plain(text)
+    signed = value[:1] in ("+", "-")
+    begin = 1 if signed else 0
+    if signed:
+        ask(path, same(codes[:1], (ord(value[0]),)), True)
+    digits = codes[begin:]
+    is_number = value[begin:].isascii() and value[begin:].isdigit()
+    terms = [all_of([(">=", code, _ZERO), ("<=", code, _NINE)]) for code in digits if isinstance(code, tuple)]
+    ask(path, all_of(terms), is_number)
+    if not is_number:
+        return int(value)
+    term: Term = 0
+    for code in digits:
+        digit = ("-", code, _ZERO) if isinstance(code, tuple) else code - _ZERO
+        term = digit if term == 0 else ("+", ("*", term, 10), digit)
+    if value[:1] == "-":
+        term = ("negative", term)
+    return path.number(int(value), term, 4 * len(codes)) if isinstance(term, tuple) else int(value)
+
+
+class _Lifting:
+    """Rewrites a source such that it calls the marks."""
+
+    def __init__(self, name: str, *, functions: bool):
+        self._name, self._functions = name, functions
+
+    def fields(self, node: ast.AST, scope: str) -> None:
+        """Rewrite what a node contains; `scope` is the name of the function or class around it."""
+        for field, value in ast.iter_fields(node):
+            if field in _SKIPPED_FIELDS:
+                continue
+            if isinstance(value, list):
+                value[:] = [self._lifted(child, scope) if isinstance(child, ast.AST) else child for child in value]
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._lifted(value, scope))
+
+    def _lifted(self, node: ast.AST, scope: str) -> ast.AST:
+        if isinstance(node, _EVALUATED_LATER):
+            return node
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            self.fields(node, f"{scope}{node.name}.")
+            if self._functions and isinstance(node, _FUNCTIONS):
+                self._function(node, f"{scope}{node.name}")
+            return node
+        self.fields(node, scope)
+        if self._functions and isinstance(node, ast.Return):
+            node.value = self._call("returns", node, node.value or self._constant(None, node))
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = self._call("contains", node, node.left, node.comparators[0])
+            return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _is_slice(node.slice):
+            return self._call("item", node, node.value, node.slice)
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            return self._called(node)
+        return node
+
+    def _called(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.args[0], ast.Starred):
+            return node
+        if isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
+            return self._call("call", node, node.func, node.args[0])
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
+            return self._call("join", node, node.func.value, node.args[0])
+        return node
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> None:
+        """``a, b = marks.arguments_of(name, ("a", "b"), a, b)`` in front of the body."""
+        arguments = node.args
+        names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        if arguments.vararg is not None:
+            names.append(arguments.vararg.arg)
+        text = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+        place = node.body[min(int(text), len(node.body) - 1)]
+        if not names:
+            return
+        place_of = partial(ast.copy_location, old_node=place)
+        given = self._call(
+            "arguments_of",
+            place,
+            self._constant(name, place),
+            self._constant(tuple(names), place),
+            *[place_of(ast.Name(one, ast.Load())) for one in names],
+        )
+        target = place_of(ast.Tuple([place_of(ast.Name(one, ast.Store())) for one in names], ast.Store()))
+        node.body.insert(int(text), place_of(ast.Assign([target], given)))
+
+    def _constant(self, value: object, place: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Constant(value), place)  # type: ignore[arg-type]
+
+    def _call(self, method: str, place: ast.AST, *arguments: ast.expr) -> ast.expr:
+        marks = self._constant(self._name, place)
+        function = ast.copy_location(ast.Attribute(marks, method, ast.Load()), place)
+        return ast.copy_location(ast.Call(function, list(arguments), []), place)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _is_slice(node: ast.expr) -> bool:
+    """Whether it has a colon, as ``a[1:]`` or ``a[1:, 2]``."""
+    inside = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(isinstance(one, (ast.Slice, ast.Starred)) for one in inside)

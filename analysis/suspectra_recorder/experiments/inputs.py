@@ -1,0 +1,197 @@
+"""The kind of runs in which a test, or a call that it makes, gets another input; its path is noted."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.input_marks import InputMarks
+from suspectra_recorder.experiments.input_parts import as_written
+from suspectra_recorder.experiments.paths import NotingPath
+from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.symbols import SymbolicPath
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+
+class TryingInput(NotingPath):
+    """Another input: the ``"call"`` that gets it, the values ``"given"``, and whether its parts are ``"symbolic"``.
+
+    Parameters
+    ----------
+    board : Switchboard
+        The decisions of this process.
+    sources : callable
+        Gives the digests of the files that are loaded.
+    is_test : callable
+        Whether a file, by its absolute path, is test code.
+
+    Examples
+    --------
+    >>> kind = TryingInput(Switchboard(), dict, lambda file: False)
+    >>> kind.apply({"kind": "input", "call": 1, "given": {}, "drawn": "", "symbolic": True})
+    >>> kind.take_back()["input"]["begin"]  # no test has called anything
+    -1
+    """
+
+    def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]], is_test: Callable[[str], bool]):
+        marks = InputMarks(is_test)
+        super().__init__(board, sources, marks)
+        self._input = marks
+        self._path = SymbolicPath()
+        self.plugin = self._test = TestInput(marks)
+
+    def apply(self, job: Job) -> None:
+        """Note the path, and change the input from now on."""
+        path = self._path = SymbolicPath(self._input.position)
+        call = job["call"]
+        self._input.try_input(path if job["symbolic"] else None, job["given"], call=call)
+        self._test.start(path, job["drawn"], active=call == 0, watching=call < 0)
+        super().apply(job)
+
+    def take_back(self) -> Findings:
+        """The path, the constraints, the input, and what came of it."""
+        self._path.closed = True
+        found, tried = super().take_back(), self._input
+        answer: Findings = {
+            **found,
+            "constraints": self._path.constraints,
+            "input": {
+                "function": tried.function,
+                "arguments": tried.arguments,
+                "parts": tried.parts.found,
+                "unsupported": tried.unsupported,
+                "positions": self._path.positions,
+                "begin": tried.begin,
+                "end": tried.end,
+                "returned": tried.end >= 0,
+                "result": tried.result,
+                "calls": tried.calls,
+                "drawn": self._test.drawn,
+                "strategies": self._test.strategies,
+                "parameters": self._test.parameters,
+            },
+        }
+        tried.try_input(None, {}, call=0)
+        self._test.active = self._test.watching = False
+        return answer
+
+
+class TestInput:
+    """A plugin that calls a test with other arguments: those of its parameters, or those that a property test drew.
+
+    Parameters
+    ----------
+    marks : InputMarks
+        What changes arguments.
+
+    Attributes
+    ----------
+    drawn : str
+        The arguments with which a property failed, as Python writes them; empty where they can't be written.
+    strategies : dict of str to str
+        How they are drawn.
+    parameters : list of str
+        Those of a parametrized test.
+    active : bool
+        Whether the test gets another input.
+    watching : bool
+        Whether the arguments that a property test draws are noted.
+
+    Examples
+    --------
+    >>> test = TestInput(InputMarks(lambda file: False))
+    >>> test.start(SymbolicPath(), "{'n': 3}", active=True, watching=False)
+    >>> test.active, test.drawn
+    (True, '')
+    """
+
+    __test__ = False
+
+    def __init__(self, marks: InputMarks) -> None:
+        self._marks = marks
+        self.start(SymbolicPath(), "", active=False, watching=False)
+
+    def start(self, path: SymbolicPath, drawn: str, *, active: bool, watching: bool) -> None:
+        """Expect the next run.
+
+        Parameters
+        ----------
+        path : SymbolicPath
+            Ends where an assert explains itself.
+        drawn : str
+            What a property test gets, as Python writes it; empty for what it draws.
+        active, watching : bool
+            See the attributes.
+        """
+        self._path, self._given, self.active, self.watching = path, drawn, active, watching
+        self.drawn = ""
+        self.strategies: dict[str, str] = {}
+        self.parameters: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_assertrepr_compare(self) -> None:
+        """The comparison of an assert failed; to explain it, pytest may compare more."""
+        self._path.closed = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: Any) -> bool | None:
+        """Call the test.
+
+        Parameters
+        ----------
+        pyfuncitem : pytest.Function
+            The test.
+
+        Returns
+        -------
+        bool or None
+            True if it was called.
+        """
+        property_test = getattr(pyfuncitem.obj, "hypothesis", None)
+        arguments = getattr(getattr(pyfuncitem, "callspec", None), "params", {})
+        self.parameters = [name for name in arguments if name in pyfuncitem.funcargs]
+        if property_test is not None and self.watching:
+            self._watch(pyfuncitem.obj, property_test)
+        if not self.active:
+            return None
+        fixtures = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+        function = pyfuncitem.obj
+        if property_test is not None:
+            function = property_test.inner_test
+            if pyfuncitem.cls is not None:
+                function = functools.partial(function, pyfuncitem.obj.__self__)
+            given = ast.literal_eval(self._given)
+        else:
+            given = {name: fixtures[name] for name in self.parameters if name in fixtures}
+        self._marks.begin = self._marks.position()
+        changed = self._marks.change(list(given), list(given.values()))
+        function(**{**fixtures, **dict(zip(given, changed, strict=True))})
+        self._marks.end = self._marks.position()
+        return True
+
+    def _watch(self, function: Any, property_test: Any) -> None:
+        """Keep the arguments with which a property fails last: those that it shows."""
+        test = property_test.inner_test
+        strategies = dict(property_test._given_kwargs)
+        self.strategies = {name: repr(strategy) for name, strategy in strategies.items()}
+
+        @functools.wraps(test)
+        def watched(*positional: Any, **named: Any) -> Any:
+            try:
+                return test(*positional, **named)
+            except Exception:
+                self.drawn = as_written({name: named[name] for name in strategies if name in named})
+                raise
+
+        property_test.inner_test = watched
+        function = getattr(function, "__func__", function)
+        settings = function._hypothesis_internal_use_settings
+        phases = [*settings.phases, *(phase for phase in type(settings)().phases if phase.name == "shrink")]
+        function._hypothesis_internal_use_settings = type(settings)(settings, phases=phases)

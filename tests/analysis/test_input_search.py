@@ -1,0 +1,283 @@
+"""Inputs with which a failing test passes: real runs of pytest and Z3, one machine for all cases."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from suspectra.errors import EvidenceError
+from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
+from suspectra.experiments.recorded_paths import Paths
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.inputs import search as search_module
+from suspectra.inputs.search import InputSearch
+
+SHOP = """\
+VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+
+
+def fee(weight, distance):
+    base = 500
+    if weight > 20:
+        base += (weight - 20) * 30
+    if distance > 1150:
+        return base + 1
+    return base + 2
+
+
+def reference(weight, distance):
+    return 501 + max(0, weight - 20) * 30
+
+
+def roman(text):
+    total = previous = 0
+    for letter in reversed(text):
+        if letter not in VALUES:
+            raise ValueError(letter)
+        value = VALUES[letter]
+        if value <= previous:
+            total -= value
+        else:
+            total += value
+            previous = value
+    return total
+
+
+def inc(text):
+    if not text.isdigit():
+        raise ValueError(text)
+    number = int(text)
+    if number % 10 == 9:
+        return number + 2
+    return number + 1
+
+
+def parse(text):
+    key, _, value = text.strip().partition("=")
+    if value.startswith("-"):
+        raise RuntimeError("negative")
+    return key.upper(), value
+
+
+def is_large(numbers, strict):
+    if strict:
+        return sum(numbers) > 20
+    return sum(numbers) >= 21
+
+
+def size(thing):
+    if thing.width > 3:
+        return 1
+    return 0
+
+
+def sqrt(number):
+    if number < 0:
+        raise ValueError(number)
+    if 0 < number < 0:
+        return 1
+    return 2
+"""
+TESTS = """\
+import collections
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from shop import fee, inc, is_large, parse, reference, roman, size, sqrt
+
+
+@pytest.mark.parametrize("weight, distance", [(25, 154)])
+def test_fee(weight, distance):
+    assert fee(weight, distance) == reference(weight, distance)
+
+
+@pytest.mark.parametrize("weight, expected", [(25, 651)])
+def test_a_fee(weight, expected):
+    assert fee(weight, 3) == expected
+
+
+@given(st.text(alphabet="IVXLC", max_size=6))
+def test_roman(text):
+    assert roman(text + "I") == roman(text) + 1
+
+
+class TestProperties:
+    @given(st.integers(3, 100), st.integers(0, 2000), st.just(2))
+    def test_fee(self, weight, distance, factor):
+        assume(weight != 20)
+        assert factor * fee(weight, distance) == 2 * reference(weight, distance)
+
+    @given(st.builds(collections.OrderedDict))
+    def test_objects(self, thing):
+        assert not isinstance(thing, dict)
+
+
+def test_inc():
+    assert inc("129") == 130
+
+
+def test_parse():
+    assert parse("a=-3") == ("A", "-3")
+
+
+def test_large():
+    assert is_large([19, 1], True)
+
+
+def test_size():
+    assert size(type("Thing", (), {"width": 1})) == 1
+
+
+@pytest.mark.parametrize("number", [3])
+def test_sqrt(number):
+    assert sqrt(number) == abs(number) - 1 + reference(0, 0)
+
+
+def test_nothing():
+    assert not 1
+
+
+def test_fine():
+    assert inc("1") == 2
+"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.py").write_text(SHOP)
+    (folder / "test_shop.py").write_text(TESTS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tests(workspace):
+    names = ["test_fee[25-154]", "test_a_fee[25-651]", "TestProperties::test_fee", "TestProperties::test_objects"]
+    names += ["test_sqrt[3]"]
+    names += [f"test_{name}" for name in ("roman", "inc", "parse", "large", "size", "nothing", "fine")]
+    failing = [FailingTest(f"test_shop.py::{name}", "test_shop.py") for name in names]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    running = RepeatedTests(command, workspace, failing, kinds=["input"])
+    yield running, Paths(workspace)
+    running.close()
+
+
+def search(tests, name, ask=None, seconds=60, **limits):
+    """The last report."""
+    setting = PathSetting(FailingTest(f"test_shop.py::{name}", "test_shop.py"), *tests, (), PathOptions(ask=ask))
+    *_, last = InputSearch(setting).search(PathSearchLimits(time.monotonic() + seconds, **limits))
+    return last
+
+
+def in_words(report):
+    return [(one.location.line, one.kind, one.instance, one.outcome, one.wanted) for one in report.report]
+
+
+def refusal(tests, name):
+    with pytest.raises(EvidenceError) as error:
+        search(tests, name)
+    return error.value.problem
+
+
+def test_a_reference_function_judges_other_inputs_and_the_nearest_is_found(tests):
+    report = search(tests, "test_fee[25-154]")
+    name = "test_shop.py::test_fee[25-154]"
+    assert report.summary == f"{name} fails with distance = 154, and passes from distance = 1151."
+    assert in_words(report) == [(8, "if", 1, False, True)]
+    assert report.other == "weight=25, distance=1151"
+    assert (report.technique, report.candidates, report.complete) == ("apg-inputs", 1, True)
+
+
+def test_a_property_judges_inputs_that_its_strategies_draw(tests):
+    report = search(tests, "test_roman")
+    assert in_words(report) == [(23, "if", 2, True, False)]
+    (letter,) = report.other.removeprefix("text='").removesuffix("'")
+    assert letter in "IVXLC"  # the failing text is the one to which Hypothesis shrinks
+    assert report.summary.startswith("test_shop.py::test_roman fails with text = 'I', and passes with text = ")
+
+
+def test_bounds_and_assumptions_of_a_property_are_kept(tests):
+    report = search(tests, "TestProperties::test_fee")
+    assert in_words(report) == [(8, "if", 1, False, True)]
+    assert report.other == "weight=3, distance=1151, factor=2"
+    assert "factor is drawn by just(2), so it stays as it is." in report.notes
+
+
+def test_an_exception_that_is_gone_needs_no_judge(tests):
+    report = search(tests, "test_parse")
+    assert in_words(report) == [(42, "if", 1, True, False)]
+    assert report.summary.startswith("parse fails with text = 'a=-3', and passes with text = 'a=")
+
+
+def test_the_user_judges_where_no_test_can(tests):
+    asked = []
+
+    def ask(question):
+        asked.append(question)
+        return "raises" not in question
+
+    report = search(tests, "test_inc", ask)
+    assert asked == ["inc(text='128') gives 129: right?"]
+    assert report.summary == "inc fails with text = '129', and passes with text = '128'."
+    assert in_words(report) == [(35, "if", 1, True, False)]
+    for no in (False, None):
+        asked.clear()
+        nothing = search(tests, "test_inc", lambda question, no=no: asked.append(question) or no)
+        assert not nothing.found
+        assert 2 <= len(asked) <= search_module.MAX_QUESTIONS
+        assert len(set(asked)) == len(asked)
+    listed = search(tests, "test_a_fee[25-651]", lambda question: "gives 502" in question)
+    assert listed.other == "weight=20, distance=3"
+
+
+def test_lists_and_truths_are_part_of_an_input(tests):
+    report = search(
+        tests, "test_large", lambda question: question == "is_large(numbers=[19, 1], strict=False) gives True"
+    )
+    assert not report.found
+    report = search(tests, "test_large", lambda question: "strict=False" in question)
+    assert report.other == "numbers=[19, 1], strict=False"
+
+
+def test_it_says_how_many_decisions_no_input_changes(tests):
+    report = search(tests, "test_sqrt[3]")
+    assert not report.found
+    assert report.complete
+    assert report.notes == ("1 of 2 decisions can't be changed by any input that goes the same way.",)
+
+
+def test_refusals_name_cause_and_cure(tests, monkeypatch):
+    assert refusal(tests, "test_inc").cause == "no test knows what is right for another input of inc"
+    assert "--ask" in refusal(tests, "test_a_fee[25-651]").cure
+    assert refusal(tests, "test_size").cause == (
+        "test_shop.py::test_size calls no function of the program with a number or a text: "
+        "size gets values of other types"
+    )
+    assert "calls no function of the program" in refusal(tests, "test_nothing").cause
+    assert refusal(tests, "test_fine").cause == "test_shop.py::test_fine passes when it runs alone"
+    assert "draws values that can't be written down" in refusal(tests, "TestProperties::test_objects").cause
+    monkeypatch.setattr(search_module, "is_available", lambda: False)
+    missing = refusal(tests, "test_fee[25-154]")
+    assert missing.cause == "inputs are found by a solver that is not installed"
+    assert missing.cure == "pip install 'suspectra[smt]'"
+
+
+def test_limits_leave_the_search_incomplete(tests):
+    assert not search(tests, "test_sqrt[3]", seconds=0).complete
+    report = search(tests, "test_sqrt[3]", candidates=1)
+    assert not report.complete
+    assert "The first 1 paths were tried, and there are more: it may be another one." in report.notes
+
+
+def test_the_command_asks_on_the_terminal(workspace):
+    command = [sys.executable, "-m", "suspectra"]
+    pytest_ = ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_inc"]
+    subprocess.run([*command, "record", *pytest_], cwd=workspace, capture_output=True, check=False)
+    options = ["--technique", "apg-inputs", "--ask", "--format", "json"]
+    paths = [*command, "paths", "test_shop.py::test_inc", *options, "--python", sys.executable]
+    found = subprocess.run(paths, cwd=workspace, capture_output=True, text=True, input="y\n", check=False)
+    assert json.loads(found.stdout)["with"] == "text='128'"
+    assert "inc(text='128') gives 129: right?" in found.stderr
