@@ -280,5 +280,7 @@ def test_bisection_finds_every_point_where_long_causes_change():
     *_, found = cause_steps(len(causes), lambda point: asked.append(point) or causes[point])
     assert found.steps == ((39, 40), (42, 43))
     assert len(asked) == len(set(asked)) < 20
+    *_, found = cause_steps(len(causes) + 80, lambda point: ["a", *[None] * 79, *causes][point])
+    assert found == (0, 152, ((119, 120), (122, 123)))
     assert not list(cause_steps(5, lambda point: None))
     assert not list(cause_steps(0, lambda point: "never"))

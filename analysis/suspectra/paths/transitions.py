@@ -11,7 +11,11 @@ from suspectra.location import Location
 CauseT = TypeVar("CauseT", bound=Hashable)
 
 MAX_PROBES = 24
-"""Points at which a first cause is looked for."""
+"""Into how many parts the points are divided at most, to look for any cause."""
+
+
+MAX_IN_GAP = 7
+"""Points between two with different causes that are tried, until one has a cause: those that halve, then quarter it."""
 
 
 class CausePlace(NamedTuple):
@@ -127,7 +131,11 @@ def cause_steps(points: int, cause: Callable[[int], CauseT | None]) -> Iterator[
             known[point] = cause(point)
         return known[point]
 
-    if not any(at(point) is not None for point in _spread(points)):
+    # where the first or the last point has no cause, there may be some with one behind others without
+    if not points or None in (at(0), at(points - 1)):
+        for point in _spread(points):
+            at(point)
+    if all(known_cause is None for known_cause in known.values()):
         return
     for outwards in (-1, 1):
         _extend(points, outwards, known, at)
@@ -135,14 +143,12 @@ def cause_steps(points: int, cause: Callable[[int], CauseT | None]) -> Iterator[
     pending = list(_steps(known).steps)
     while pending:
         begin, end = pending.pop(0)
-        middle = (begin + end) // 2
-        inside = sorted(range(begin + 1, end), key=lambda point: abs(point - middle))
-        # what has no cause near the middle is not searched for one for ever
-        point = next((one for one in inside[:MAX_PROBES] if at(one) is not None), None)
-        if point is None:
+        inside = [begin + step for step in _spread(end - begin + 1) if 0 < step < end - begin]
+        found = next((one for one in inside[:MAX_IN_GAP] if at(one) is not None), None)
+        if found is None:
             continue
         pending += [
-            (one, other) for one, other in ((begin, point), (point, end)) if at(one) != at(other) and other > one + 1
+            (one, other) for one, other in ((begin, found), (found, end)) if at(one) != at(other) and other > one + 1
         ]
         yield _steps(known)
 
