@@ -44,6 +44,7 @@ VARIANTS = 3
 
 _LOOPS = frozenset({"while", "for"})
 _EXTRA_S = 1.0
+"""How much longer than twice the failing run another input may take: a short run is not exactly as long each time."""
 
 
 class InputSearch(PathSearcher):
