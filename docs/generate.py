@@ -244,6 +244,12 @@ A `Slice`, the answer of `suspectra.server.whatLedHere` and `suspectra.server.wh
 
 The picture takes its colours from `--slice-ink`, `--slice-soft`, `--slice-paper`, `--slice-line`, `--slice-accent` and `--slice-failure`.
 
+`ComparedRuns`, the answer of `suspectra.server.comparePassing`, and `RunTexts`, that of `suspectra.server.compareRuns`:
+
+{_fields(protocol.COMPARED_RUNS)}
+
+{_fields(protocol.RUN_TEXTS)}
+
 ## `{protocol.EXPLANATION}` (request)
 
 Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 by default. Why a line

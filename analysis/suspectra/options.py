@@ -47,6 +47,12 @@ CAUSES_SECONDS = Option(
     "How many seconds the search for the causes of one failure may take.",
     flag="seconds",
 )
+PATHS_SECONDS = Option(
+    "paths_seconds",
+    30.0,
+    "How many seconds a failing test and passing ones may be run again to compare their paths.",
+    flag="seconds",
+)
 
 EXCLUDE_MARKERS = Option(
     "exclude_markers",

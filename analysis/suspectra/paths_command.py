@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
-from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, warn, workspace_option
 from suspectra.errors import Problem, UsageError
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
+from suspectra.options import PATHS_SECONDS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,7 +45,7 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] TEST [-- pytest ...]")
     @workspace_option
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
-    @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
+    @declared(PATHS_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
     @click.option(
         "--order",
@@ -82,7 +83,7 @@ def register(cli: click.Group) -> None:
 class _Options(TypedDict):
     workspace: Path
     python: str | None
-    seconds: float
+    paths_seconds: float
     technique: str
     order: str
     ask: bool
@@ -133,7 +134,7 @@ def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, spec
         resolve(command, root, python=chosen["python"]).arguments,
         test,
         spectrum,
-        chosen["seconds"],
+        chosen["paths_seconds"],
         chosen["technique"],
         PathOptions(Order(chosen["order"]), chosen["all_modules"], _ask if chosen["ask"] else None),
         Safety(chosen["excluded"], copy=chosen["copy"]),
@@ -158,7 +159,7 @@ def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum:
     options = PathOptions(Order(chosen["order"]), chosen["all_modules"])
     build = chosen["ctest"].absolute()
     return CPathInquiry(
-        chosen["workspace"], build, test.name, spectrum, chosen["seconds"], chosen["technique"], options
+        chosen["workspace"], build, test.name, spectrum, chosen["paths_seconds"], chosen["technique"], options
     )
 
 

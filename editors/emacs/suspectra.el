@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'diff)
 (require 'eglot)
 (require 'grep)
 (require 'subr-x)
@@ -195,6 +196,45 @@ Then `suspectra-next-in-chain' walks from there to the failure."
                               (plist-get found :chain)))))
                        nil nil (suspectra--cursor)))
 
+(defun suspectra-compare-passing ()
+  "Show where the failing test at point and a passing one part.
+It is the passing test that goes nearly the same way."
+  (interactive)
+  (suspectra--ask-then "comparePassing"
+                       (lambda (found)
+                         (unless (seq-empty-p (plist-get found :report))
+                           (suspectra--show-steps
+                            (format "%s fails, %s passes: different decisions"
+                                    (plist-get found :test) (plist-get found :passing))
+                            (plist-get found :report))))
+                       nil nil (suspectra--cursor)))
+
+(defun suspectra--show-run (run)
+  "Return a buffer with what a test executes, named by the title of RUN."
+  (with-current-buffer (get-buffer-create (format "*suspectra %s*" (plist-get run :title)))
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert (plist-get run :text)))
+    (delay-mode-hooks (python-mode))
+    (setq buffer-read-only t)
+    (current-buffer)))
+
+(defun suspectra-compare-runs ()
+  "Compare what a failing and a passing test execute, as a diff."
+  (interactive)
+  (suspectra--ask-then "compareRuns"
+                       (lambda (found)
+                         (let ((failing (suspectra--show-run (plist-get found :failing)))
+                               (passing (suspectra--show-run (plist-get found :passing))))
+                           (message "%s" (plist-get found :heading))
+                           (display-buffer (diff-no-select failing passing "-U99999" t))))
+                       nil nil (suspectra--cursor)))
+
+(defun suspectra-clear-comparison ()
+  "Forget which runs were compared."
+  (interactive)
+  (suspectra--command "clearComparison"))
+
 (defun suspectra-next-in-chain ()
   "Go to the next step on the way from the cause to the failure."
   (interactive)
@@ -334,6 +374,9 @@ Then `suspectra-next-in-chain' walks from there to the failure."
     (define-key map "c" #'suspectra-find-cause)
     (define-key map "F" #'suspectra-next-in-chain)
     (define-key map "R" #'suspectra-previous-in-chain)
+    (define-key map "w" #'suspectra-compare-passing)
+    (define-key map "W" #'suspectra-compare-runs)
+    (define-key map "x" #'suspectra-clear-comparison)
     (define-key map "h" #'suspectra-what-led-here)
     (define-key map "H" #'suspectra-what-this-influenced)
     (define-key map "v" #'suspectra-undim)

@@ -283,6 +283,38 @@ class Causes(TypedDict):
     problems: list[str]
 
 
+class ComparedRuns(TypedDict):
+    """The result of `comparePassing`."""
+
+    folder: str
+    test: str
+    passing: str | None
+    found: str
+    report: list[Step]
+    after: list[Step]
+    notes: list[str]
+    candidates: int
+    complete: bool
+    seconds: float
+    problems: list[str]
+
+
+class RunText(TypedDict):
+    """What one test executes."""
+
+    title: str
+    text: str
+
+
+class RunTexts(TypedDict):
+    """The result of `compareRuns`."""
+
+    heading: str
+    failing: RunText
+    passing: RunText
+    line: int
+
+
 class Chain(TypedDict):
     """The result of `suspectra/chain`."""
 

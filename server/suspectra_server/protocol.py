@@ -100,6 +100,16 @@ _TEST = Field(
 )
 _FOLDER = Field("folder?", "DocumentUri", "The workspace folder; by default the first with failure groups.")
 _GROUP = Field("group?", "number", "The number of a failure group.")
+_FAILING_TEST = (
+    Field("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+    Field(
+        "test?",
+        "string",
+        "A failing test, by its name in `suspectra/testResults`; by default the one at the cursor, or else the"
+        " first of the current failure group.",
+    ),
+    Field("cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."),
+)
 _STEP = "Location | null"
 
 COMMANDS = (
@@ -382,18 +392,7 @@ COMMANDS = (
     Command(
         "findCause",
         "Find the Cause of This Failure",
-        (
-            Field("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
-            Field(
-                "test?",
-                "string",
-                "A failing test, by its name in `suspectra/testResults`; by default the one at the cursor, or else the"
-                " first of the current failure group.",
-            ),
-            Field(
-                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
-            ),
-        ),
+        _FAILING_TEST,
         "Causes | null",
         "Search for the states of the program that caused the failure of one test: it is run again and again with other"
         " decisions and values, until what lies between right and wrong can't be narrowed down any further. Each step"
@@ -454,12 +453,46 @@ COMMANDS = (
         enablement="isWorkspaceTrusted",
     ),
     Command(
+        "comparePassing",
+        "Compare With a Passing Run",
+        _FAILING_TEST,
+        "ComparedRuns",
+        "Find the passing test whose decisions and calls are nearest to those of a failing one, and where the two part."
+        " The tests run again, with nothing altered. The first decision that came out differently gets a diagnostic"
+        " with the code `nearest-path`, whose related information names both tests and where each goes on; it stays"
+        " until `clearComparison`, or until the sources change. Also asks the client to show that line"
+        " (`window/showDocument`) where it can. What was found comes as `window/showMessage`. Refused in a workspace"
+        " that the client does not trust, and while tests run.",
+        icon="diff-multiple",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "compareRuns",
+        "Compare Runs",
+        _FAILING_TEST,
+        "RunTexts",
+        "What a failing test and the passing one that is nearest execute, as two texts for a side-by-side view. Where"
+        " no test is named and the cursor is in none, they are those of the last `comparePassing`; where there is none,"
+        " the tests are compared first.",
+        icon="diff",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "clearComparison",
+        "Clear the Compared Runs",
+        (),
+        "boolean",
+        "Forget the last comparison, and its diagnostic. True if there was one.",
+        icon="clear-all",
+    ),
+    Command(
         "cancelInvestigation",
         "Cancel Altered Runs",
         (),
         "boolean",
-        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findCause`, `whatLedHere` or"
-        " `whatThisInfluenced` started; what was found is kept. True if there was something to stop.",
+        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findCause`, `whatLedHere`,"
+        " `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found is kept. True if there was"
+        " something to stop.",
         icon="stop-circle",
         enablement="suspectra.investigating",
     ),
@@ -680,6 +713,36 @@ CAUSES_RESULT = (
     Field("complete", "boolean", "Whether the search came to its end."),
     Field("seconds", "number", "How long it took."),
     Field("problems", "string[]", "What kept the test from being run or altered."),
+)
+
+COMPARED_RUNS = (
+    Field("folder", "DocumentUri", "The workspace folder."),
+    Field("test", "string", "The failing test."),
+    Field("passing", "string | null", "The passing test that goes nearly the same way."),
+    Field("found", "string", "How long it goes the same way, as a sentence."),
+    Field(
+        "report",
+        "Step[]",
+        "The decisions that came out differently, or else the call at which the runs part, in the order of the failing"
+        " run. `value` says how it came out in both.",
+    ),
+    Field("after", "Step[]", "The lines at which the failing and the passing test go on, if both do."),
+    Field("notes", "string[]", "What else is known, in sentences: which tests take the very same path."),
+    Field("candidates", "number", "How many passing tests were compared."),
+    Field("complete", "boolean", "Whether there was time for all."),
+    Field("seconds", "number", "How long it took."),
+    Field("problems", "string[]", "What kept tests from being run or compared."),
+)
+
+RUN_TEXTS = (
+    Field("heading", "string", "The first decision that came out differently."),
+    Field(
+        "failing, passing",
+        "{title, text}",
+        "A name for each run, and the lines that it executes, in order: each with its place as a comment, indented by"
+        " its calls. Lines of tests are left out, and of a long run there are the first 20,000.",
+    ),
+    Field("line", "number", "The first line of both texts that is not the same, counted from 0."),
 )
 
 CHAIN_RESULT = (

@@ -30,6 +30,7 @@ from suspectra_server.features import (
     symbols,
     test_results,
 )
+from suspectra_server.features.compared_runs import diagnostics_of
 from suspectra_server.messages import Status
 from suspectra_server.protocol import STATUS
 from suspectra_server.session.cause_search import CauseSearch
@@ -42,6 +43,7 @@ from suspectra_server.session.jobs import LONG_NICE, Jobs
 from suspectra_server.session.learned_moves import Learned
 from suspectra_server.session.notices import Notices
 from suspectra_server.session.roots import root_of
+from suspectra_server.session.run_comparison import RunComparison
 from suspectra_server.session.status import status_of
 from suspectra_server.session.test_run import TestRun
 from suspectra_server.session.trust import Trust
@@ -110,11 +112,12 @@ class SuspectraServer(LanguageServer):
         self.folders = Folders()
         self.trust = Trust(trusting)
         self.trail = Trail()
-        self.published = diagnostics.Published(self)
+        self.published = diagnostics.Published(self, lambda folder: diagnostics_of(self, folder))
         self.test_run = TestRun(self, self.trust, self.files, self.keep_running)
         self.consent = Consent()
         self.experiment_run = ExperimentRun(self, self.trust, self.experiment_jobs, self.keep_running)
         self.cause_search: CauseSearch | None = None
+        self.comparison: RunComparison | None = None
         self.notices = Notices(self, self.test_run, self.keep_running)
         self._configuration: Configuration | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -316,7 +319,7 @@ class SuspectraServer(LanguageServer):
         """A folder has a new snapshot: publish what changed."""
         if folder.removed:
             return
-        self.published.publish(folder)
+        self.publish(folder)
         code_lens.refresh(self)
         inlay_hints.refresh(self)
         self.notices.report_problems(folder)
@@ -327,6 +330,10 @@ class SuspectraServer(LanguageServer):
         if navigation is not None and navigation.problem and folder.settings.order == "steps":
             self.notices.notify(str(navigation.problem), lsp.MessageType.Warning, folder.settings)
         self.send_status()
+
+    def publish(self, folder: Folder) -> None:
+        """Publish those diagnostics of a folder that changed."""
+        self.published.publish(folder)
 
     def rank(self) -> None:
         """Rank every folder now."""

@@ -28,6 +28,7 @@ from suspectra.options import (
     INVESTIGATION_SECONDS,
     JUNIT,
     P_JUMP,
+    PATHS_SECONDS,
     SAME_FUNCTION,
     TECHNIQUE,
 )
@@ -64,6 +65,7 @@ class Settings:
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
     causes_seconds: float = CAUSES_SECONDS.default
+    paths_seconds: float = PATHS_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
     experiments_copy: bool = COPY.default
     experiments_all_modules: bool = ALL_MODULES.default
@@ -351,6 +353,7 @@ SETTINGS = (
         scope="resource",
     ),
     Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
+    Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
     _experiments(COPY),
     _experiments(ALL_MODULES),

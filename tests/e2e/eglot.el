@@ -70,7 +70,19 @@
   (switch-to-buffer buffer)
   (e2e-press "C-c u F")
   (e2e-see 'step (format "%s:%d: " (buffer-file-name) (line-number-at-pos)))
+
+  ;; where it and the passing test part that goes nearly the same way, and both as a diff
   (switch-to-buffer buffer)
+  (e2e-press "C-c u w")
+  (e2e-wait "different decisions" (lambda () (with-current-buffer "*suspectra-steps*"
+                                               (string-match-p "different decisions" (buffer-string)))))
+  (e2e-see 'compared (with-current-buffer "*suspectra-steps*" (buffer-string)))
+  (switch-to-buffer buffer)
+  (e2e-press "C-c u W")
+  (e2e-wait "a diff" (lambda () (get-buffer "*Diff*")))
+  (e2e-see 'runs (with-current-buffer "*Diff*" (buffer-string)))
+  (switch-to-buffer buffer)
+  (e2e-press "C-c u x")
   (goto-char (point-min))
   (search-forward (getenv "E2E_FAULT"))
   (e2e-press "C-c u h")

@@ -71,6 +71,10 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     assert seen["cause"].startswith("From the probable cause to the failure of tests/")
     assert "  = " in seen["cause"]
     assert seen["step"] in seen["cause"]
+    assert " passes: different decisions\n" in seen["compared"]
+    assert ", there " in seen["compared"]
+    assert "+++ " in seen["runs"]
+    assert re.search(r"^[-+] .*# [a-z_]+\.py:\d+$", seen["runs"], re.MULTILINE)
     assert seen["led"].startswith("What led to src/ledger/tax.py:")
     assert seen["dimmed"] > 0
     assert "No tests are running" in printed  # nothing was left to stop

@@ -242,8 +242,19 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     wait(lambda: "The cause is probably src/ledger/" in reported(neovim), "the cause", A_RUN)
     listed = wait(lambda: neovim.nvim.call("getqflist"), "the way to the failure")
     assert any("  = " in one["text"] for one in listed)
-    neovim.nvim.command("Suspectra led")
     title = "return vim.fn.getqflist({ title = 1 }).title"
+    neovim.nvim.command("Suspectra compare")
+    wait(lambda: neovim.lua(title).endswith(" passes: different decisions"), "where it and a passing test part", A_RUN)
+    assert ", there " in neovim.nvim.call("getqflist")[0]["text"]
+    neovim.nvim.command("edit tests/test_discounts.py | Suspectra runs")
+    windows = "return #vim.tbl_filter(function(one) return vim.wo[one].diff end, vim.api.nvim_list_wins())"
+    wait(lambda: neovim.lua(windows) == 2, "both runs beside each other", A_RUN)
+    assert "First difference: discounts.py:" in reported(neovim)
+    assert "  # discounts.py:" in "\n".join(neovim.nvim.current.buffer[:])
+    neovim.nvim.command("tabclose | Suspectra forget")
+    neovim.nvim.command("edit tests/test_discounts.py")
+    neovim.nvim.current.window.cursor = (line, 0)
+    neovim.nvim.command("Suspectra led")
     wait(
         lambda: neovim.lua(title).startswith("What led to the failure of tests/test_discounts.py::test_bulk"), "a slice"
     )

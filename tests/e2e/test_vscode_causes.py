@@ -32,6 +32,21 @@ def test_the_cause_is_beside_the_suspects_and_values_are_at_its_lines(unrecorded
     assert any("Probable causes" in row for row in bench.suspects())
     bench.picture("walked")
 
+    # where it and a passing test part: both places, and both runs beside each other
+    bench.open("test_discounts.py")
+    bench.see(".codelens-decoration a", "Compare with a passing run").click()
+    bench.see(".notifications-toasts", " passes, and goes the same way for ", 60)
+    bench.command("Notifications: Clear All Notifications")
+    wait(lambda: bench.cursor()[0] == "discounts.py", "the decision is open")
+    bench.command("Problems: Focus on Problems View")
+    bench.see(".markers-panel .monaco-list-row", " passes and went the same way up to here")
+    bench.picture("compared")
+    bench.command("View: Hide Panel")
+    bench.command("Suspectra: Compare Runs")
+    bench.see(".monaco-diff-editor .modified .view-lines", "# discounts.py:", 60)
+    bench.picture("runs")
+    bench.command("View: Close Editor")
+
     # what led to the failure: a tree, the rest of the code dimmed, and a picture
     bench.open("test_discounts.py")
     bench.see(".codelens-decoration a", "What led here").click()

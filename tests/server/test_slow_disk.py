@@ -83,6 +83,9 @@ def everything(folder, uri, line):
         "findCause": [folder],
         "whatLedHere": [uri, line],
         "whatThisInfluenced": [uri, line],
+        "comparePassing": [folder],
+        "compareRuns": [folder],
+        "clearComparison": [],
         "nextInChain": [],
         "previousInChain": [],
         "clearCauses": [],
@@ -116,8 +119,8 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     path = shop / "shop/vouchers.py"
     uri, line = client.open(path), find_line(path, FAULT)
     asking = {f"suspectra.server.{name}" for name in ("investigate", "testSuspect", "findCause")}
-    running = {f"suspectra.server.{name}" for name in ("whatLedHere", "whatThisInfluenced", "compareValues")}
-    refused_once_edited = asking | running
+    running = ("whatLedHere", "whatThisInfluenced", "comparePassing", "compareRuns", "compareValues")
+    refused_once_edited = asking | {f"suspectra.server.{name}" for name in running}
     wanted = list(everything(shop.as_uri(), uri, line))
     assert {params["command"] for method, params in wanted if "command" in params} == {c.id for c in COMMANDS}
     for method, params in wanted:

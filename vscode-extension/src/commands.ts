@@ -44,6 +44,12 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         );
       }
     };
+  const ofTest =
+    (command: string): Run =>
+    (_, argument) => {
+      const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
+      return server.command(command, folder, tests?.[0] ?? null, at);
+    };
   const walk = (command: string) => async () => {
     if (!(await server.command(command, cursor() ?? null))) {
       showStatus(t('No cause is known'));
@@ -67,9 +73,13 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     compareValues: (_, argument) =>
       server.command(serverCommands.compareValues, ...targetOf(argument, (item) => testing.testsOf(item))),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
-    findCause: (_, argument) => {
-      const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
-      return server.command(serverCommands.findCause, folder, tests?.[0] ?? null, at);
+    findCause: ofTest(serverCommands.findCause),
+    comparePassing: ofTest(serverCommands.comparePassing),
+    compareRuns: ofTest(serverCommands.compareRuns),
+    clearComparison: async () => {
+      if (!(await server.command(serverCommands.clearComparison))) {
+        showStatus(t('No runs were compared'));
+      }
     },
     nextInChain: walk(serverCommands.nextInChain),
     previousInChain: walk(serverCommands.previousInChain),

@@ -11,6 +11,7 @@ import { setTranslator } from './l10n';
 import { Model } from './model';
 import { destination } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
+import { Runs } from './runs';
 import { Slices } from './slices';
 import { StatusItem } from './status';
 import { SuspectsView } from './suspectsView';
@@ -47,6 +48,7 @@ export function activate(context: vscode.ExtensionContext): void {
     chains,
     slices,
     new CausesView(started, model),
+    new Runs(started),
     new Explanations(started, model),
     new Answers(started),
     new Decorations(model),

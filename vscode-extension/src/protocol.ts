@@ -302,6 +302,21 @@ export interface Causes {
   problems: string[];
 }
 
+/** What one test executes: the lines in order, each with its place as a comment. */
+export interface RunText {
+  title: string;
+  text: string;
+}
+
+/** Result of the command `suspectra.server.compareRuns`. */
+export interface RunTexts {
+  heading: string;
+  failing: RunText;
+  passing: RunText;
+  /** The first line of both that is not the same, counted from 0. */
+  line: number;
+}
+
 /** Result of the `suspectra/chain` request. */
 export interface Chain {
   svg: string;
@@ -357,6 +372,9 @@ export const serverCommands = {
   clearCauses: 'suspectra.server.clearCauses',
   whatLedHere: 'suspectra.server.whatLedHere',
   whatThisInfluenced: 'suspectra.server.whatThisInfluenced',
+  comparePassing: 'suspectra.server.comparePassing',
+  compareRuns: 'suspectra.server.compareRuns',
+  clearComparison: 'suspectra.server.clearComparison',
   cancelInvestigation: 'suspectra.server.cancelInvestigation',
 } as const;
 

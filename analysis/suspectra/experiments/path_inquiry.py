@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suspectra.errors import Problem
+from suspectra.experiments.executed_lines import LINES, ExecutedLine, executed_lines
 from suspectra.experiments.nearest_path import nearest_tests
 from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 from suspectra.experiments.recorded_paths import Paths
+from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import Safety
 from suspectra.paths.report import PathReport
@@ -111,6 +113,31 @@ class PathInquiry:
                         yield self.report
                 finally:
                     self.problems = list(dict.fromkeys([*tests.notices, *searcher.problems]))
+
+    def executed_lines(self, *tests: str) -> list[list[ExecutedLine]]:
+        """Run some tests once more, and note the lines that they execute.
+
+        Parameters
+        ----------
+        *tests : str
+            The names of tests that were compared.
+
+        Returns
+        -------
+        list of list of ExecutedLine
+            Of each test.
+
+        Raises
+        ------
+        EvidenceError
+            When a test can't be run.
+        """
+        workspace = Path(os.path.realpath(self.workspace))
+        with self.safety.folder(workspace) as folder:
+            kinds, excluded = (LINES["kind"],), self.safety.excluded
+            running = RepeatedTests(self.command, folder, [self.test], kinds, tests, excluded, workspace)
+            with closing(running):
+                return [executed_lines(running.machine(test), test, TRACE_S) for test in tests]
 
     @property
     def report(self) -> PathReport:

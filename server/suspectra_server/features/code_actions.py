@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from suspectra_server.features.compared_runs import CODE
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.failing_tests import (
     CAUSE,
@@ -18,6 +19,11 @@ from suspectra_server.features.fixes import fix_actions
 from suspectra_server.features.wording import rank_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
+
+_COMPARED: list[tuple[str, str, list[object]]] = [
+    ("Compare the runs", "compareRuns", []),
+    ("Clear the compared runs", "clearComparison", []),
+]
 
 
 def register(session: Session) -> None:
@@ -37,6 +43,7 @@ def register(session: Session) -> None:
             for mark in folder.current().by_file.get(path, ())
             if not mark.examined and mark.first <= params.range.end.line and params.range.start.line <= mark.last
         ]
+        offered = _actions(session, params, _COMPARED if any(one.code == CODE for one in _own(params)) else [])
         can_run = session.trust.granted and can_be_investigated(folder)
         if not marks:
             line = params.range.start.line
@@ -45,12 +52,14 @@ def register(session: Session) -> None:
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
                     (COMPARE, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
+                    (COMPARE, "comparePassing", [folder.uri, tests[0]]),
                     (LED_HERE, "whatLedHere", [uri, line, tests[0]]),
                 ]
-                return _actions(session, params, wanted)
+                return offered + _actions(session, params, wanted)
             asked = params.context.trigger_kind is not lsp.CodeActionTriggerKind.Automatic  # no light on every line
             there = asked and folder.current().marks and folder.current().element_at(path, line) is not None
-            return _actions(session, params, [("Why not this line?", "whyNot", [uri, line])]) if there else []
+            why_not = [("Why not this line?", "whyNot", [uri, line])] if there else []
+            return offered + _actions(session, params, why_not)
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         tied = folder.current().ranking.shares_score(mark.suspect)
@@ -65,7 +74,7 @@ def register(session: Session) -> None:
             *(_runs(uri, mark.first) if can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
-        offered = _actions(session, params, wanted)
+        offered += _actions(session, params, wanted)
         if session.can("text_document.code_action.code_action_literal_support"):
             elements = [mark.suspect.element for mark in marks]
             offered[:0] = fix_actions(session, folder, elements, _own(params))

@@ -24,11 +24,11 @@ from suspectra_server.features.arguments import (
     parse_location,
     parse_tests,
 )
+from suspectra_server.features.comparison_commands import ComparisonCommands
 from suspectra_server.features.distinctions import Answer, tell_apart, why_not
 from suspectra_server.features.finding import Finder, Found, stop_at
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.refusals import RequestFailed
-from suspectra_server.features.slice_commands import SliceCommands
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.session.session import Session
@@ -49,7 +49,7 @@ Offer = tuple["Move", Statement, messages.CodeLocation]  # a move, and where it 
 MAX_CHOICES = 5  # in one question: some clients make each a button
 
 
-class Commands(SliceCommands):
+class Commands(ComparisonCommands):
     """One method for each command."""
 
     def __init__(self, session: Session):

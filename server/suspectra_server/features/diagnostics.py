@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -31,10 +32,17 @@ PAGES = Path(__file__).parent.parent / "docs" / "techniques"
 
 
 class Published:
-    """The diagnostics that the client has, by file."""
+    """The diagnostics that the client has, by file.
 
-    def __init__(self, client: Client):
-        self._client = client
+    Parameters
+    ----------
+    client : Client
+    more : callable
+        Gives diagnostics of a folder that do not come from its ranking, by file.
+    """
+
+    def __init__(self, client: Client, more: Callable[[Folder], dict[str, list[lsp.Diagnostic]]]):
+        self._client, self._more = client, more
         self._files: dict[str, dict[str, tuple[str, list[lsp.Diagnostic]]]] = {}
 
     def publish(self, folder: Folder) -> None:
@@ -78,6 +86,8 @@ class Published:
                 wanted[path] = [_unplaceable(count)]
         for path, errors in collection_diagnostics(folder, self._client.units).items():
             wanted[path] = [*errors, *wanted.get(path, ())]
+        for path, diagnostics in self._more(folder).items():
+            wanted[path] = [*wanted.get(path, ()), *diagnostics]
         return wanted
 
     def _diagnostic(self, folder: Folder, mark: Mark) -> lsp.Diagnostic:

@@ -21,12 +21,14 @@ from suspectra.location import Location
 from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.recording.launch import resolve
+from suspectra.spectrum import Spectrum
 from suspectra.suspicion import Suspicion
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
 if TYPE_CHECKING:
     from suspectra.causes.inquiry import Inquiry
+    from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.traces import Traces
 
 # -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
@@ -263,6 +265,38 @@ def inquiry_of(
         safety=_safety(settings),
         values_shown=not settings.experiments_hide_values,
     )
+
+
+def path_inquiry_of(
+    trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings, spectrum: Spectrum
+) -> PathInquiry:
+    """The comparison of a failing test of a workspace folder with passing ones; for a worker thread.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs pytest, as the user would type it.
+    test : FailingTest
+    settings : Settings
+        Of the folder.
+    spectrum : Spectrum
+        Which tests execute what.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command.
+    """
+    trust.require()
+    from suspectra.experiments.path_inquiry import PathInquiry
+
+    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    return PathInquiry(_real(root), found.arguments, test, spectrum, settings.paths_seconds, safety=_safety(settings))
 
 
 def _real(root: Path) -> Path:

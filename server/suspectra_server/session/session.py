@@ -13,9 +13,11 @@ from suspectra_server.session.cause_search import CauseSearch
 from suspectra_server.session.client import Client
 from suspectra_server.session.consent import Consent
 from suspectra_server.session.experiment_run import ExperimentRun
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.learned_moves import Learned
+from suspectra_server.session.run_comparison import RunComparison
 from suspectra_server.session.test_run import TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.state.trail import Trail
@@ -39,6 +41,8 @@ class Session(Client, Protocol):
     experiment_run : ExperimentRun
     cause_search : CauseSearch, optional
         The last search for the cause of a failure.
+    comparison : RunComparison, optional
+        The last comparison of a failing test with passing ones.
     trust : Trust
         Whether code of the workspace may be executed.
     consent : Consent
@@ -52,6 +56,7 @@ class Session(Client, Protocol):
     test_run: TestRun
     experiment_run: ExperimentRun
     cause_search: CauseSearch | None
+    comparison: RunComparison | None
     trust: Trust
     consent: Consent
 
@@ -63,6 +68,9 @@ class Session(Client, Protocol):
 
     def rank(self) -> None:
         """Rank every folder now."""
+
+    def publish(self, folder: Folder) -> None:
+        """Publish those diagnostics of a folder that changed."""
 
     def status(self) -> Status:
         """The params of `suspectra/status`, over all folders."""

@@ -3,6 +3,8 @@
 --- It uses the language server that runs under the name `suspectra`; docs/editors/neovim.md says how to start it.
 --- Diagnostics, hovers and code actions work without this module. `:help suspectra`, `:checkhealth suspectra`.
 
+local dimming = require('suspectra.dimming')
+
 local M = {}
 
 local GROUP = 'suspectra'
@@ -300,40 +302,15 @@ local function list_steps(title, steps)
   vim.cmd('botright copen | wincmd p')
 end
 
-local DIMMED = vim.api.nvim_create_namespace('suspectra-dimmed')
-
 --- Show all code again.
-function M.undim()
-  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-    vim.api.nvim_buf_clear_namespace(buffer, DIMMED, 0, -1)
-  end
-end
-
---- Dim the lines of loaded buffers that are not in a slice, in files that are.
-local function dim(files)
-  M.undim()
-  for _, file in ipairs(files) do
-    local buffer, inside = vim.fn.bufnr(vim.uri_to_fname(file.uri)), {}
-    for _, line in ipairs(file.lines) do
-      inside[line] = true
-    end
-    if buffer > 0 and vim.api.nvim_buf_is_loaded(buffer) then
-      for line = 0, vim.api.nvim_buf_line_count(buffer) - 1 do
-        if not inside[line] then
-          local ends = { end_row = line + 1, end_col = 0, hl_group = 'SuspectraDimmed', hl_eol = true, strict = false }
-          vim.api.nvim_buf_set_extmark(buffer, DIMMED, line, 0, ends)
-        end
-      end
-    end
-  end
-end
+M.undim = dimming.clear
 
 local function slice(name)
   return function()
     local current = cursor()
     command(name, { current.uri, current.position.line }, function(found)
       if found then
-        dim(found.files)
+        dimming.dim(found.files)
         list_steps(found.heading, found.steps)
         for _, sentence in ipairs(found.leftOut) do
           notify(sentence)
@@ -355,6 +332,33 @@ function M.cause()
     if found and #found.roots > 0 then
       list_steps('From the probable cause to the failure of ' .. found.test, #found.chain > 0 and found.chain or found.roots)
     end
+  end)
+end
+
+--- Find the passing test that goes nearly the same way as the failing one under the cursor: the decisions that came out
+--- differently are in the quickfix list.
+function M.compare()
+  command('comparePassing', { vim.NIL, vim.NIL, cursor() }, function(found)
+    if found and #found.report > 0 then
+      list_steps(found.test .. ' fails, ' .. found.passing .. ' passes: different decisions', found.report)
+    end
+  end)
+end
+
+--- Show what the failing and the passing test execute beside each other, as a diff in a new tab.
+function M.runs()
+  command('compareRuns', { vim.NIL, vim.NIL, cursor() }, function(found)
+    if found then
+      require('suspectra.runs').show(found)
+      notify(found.heading)
+    end
+  end)
+end
+
+--- Forget what was compared.
+function M.forget()
+  command('clearComparison', {}, function(there)
+    return there or notify('no runs were compared')
   end)
 end
 
@@ -440,6 +444,7 @@ end
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
   'run', 'cancel', 'localize', 'investigate', 'try', 'values', 'cause', 'led', 'influenced', 'undim',
+  'compare', 'runs', 'forget',
   'group', 'merge', 'split', 'ungroup',
 }
 

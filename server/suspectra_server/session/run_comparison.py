@@ -1,0 +1,130 @@
+"""Comparing a failing test with the passing one that goes nearly the same way: both run again, with nothing altered."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsprotocol import types as lsp
+
+from suspectra.errors import SuspectraError
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.localizer import Localizer
+from suspectra.paths.report import PathReport
+from suspectra.quantity import many
+from suspectra.techniques import make_technique
+from suspectra_server.session.client import Client
+from suspectra_server.session.experiment_run import Outcome, Shown
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.jobs import Job
+from suspectra_server.session.processes import path_inquiry_of
+from suspectra_server.session.project_tests import pytest_command
+from suspectra_server.session.tracing import versions
+from suspectra_server.session.trust import Trust
+from suspectra_server.text import MAX_TEXT, plain
+
+if TYPE_CHECKING:
+    from suspectra.experiments.executed_lines import ExecutedLine
+
+
+class ComparedLines(NamedTuple):
+    """What both tests execute.
+
+    Parameters
+    ----------
+    failing, passing : list of ExecutedLine
+        In the order of each run.
+    common : int
+        How many lines both execute before they go on at different ones.
+    """
+
+    failing: list[ExecutedLine]
+    passing: list[ExecutedLine]
+    common: int
+
+
+@dataclass
+class RunComparison:
+    """The comparison of one failing test with passing ones, and what is known by now. Belongs to the loop.
+
+    Parameters
+    ----------
+    client : Client
+    folder : Folder
+    evidence : Evidence
+        Of the recording in which the test failed.
+    test : FailingTest
+
+    Attributes
+    ----------
+    report : PathReport, optional
+        What is known by now.
+    lines : ComparedLines, optional
+        What both tests execute; None as long as that is not known.
+    outcome : Outcome, optional
+        None as long as tests run.
+    """
+
+    client: Client
+    folder: Folder
+    evidence: Evidence
+    test: FailingTest
+    title: str = field(default="comparing with passing tests", init=False)
+    report: PathReport | None = field(default=None, init=False)
+    lines: ComparedLines | None = field(default=None, init=False)
+    outcome: Outcome | None = field(default=None, init=False)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is about the sources that were recorded last."""
+        evidence = self.folder.snapshot.ranking.evidence
+        return not self.folder.removed and evidence is not None and versions(evidence) == versions(self.evidence)
+
+    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+        """Compare paths, then note the lines of both tests; in the thread of experiments."""
+        from suspectra.experiments.executed_lines import common_lines
+
+        folder = self.folder
+        try:
+            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            spectrum = Localizer(make_technique("ochiai")).update(self.evidence).spectrum
+            inquiry = path_inquiry_of(trust, folder.root, command, self.test, folder.settings, spectrum)
+            with closing(inquiry.reports()) as reports:
+                for report in reports:
+                    job.publish(report)
+            report = inquiry.report
+            job.publish(report)
+            if report.other is not None:
+                failing, passing = inquiry.executed_lines(self.test.name, report.other)
+                job.publish(ComparedLines(failing, passing, common_lines(failing, passing)))
+        except SuspectraError as error:
+            return Outcome(0, problems=(error.problem,))
+        return Outcome(report.candidates, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+
+    def take(self, news: object) -> Shown | None:
+        """Take what is known."""
+        if isinstance(news, ComparedLines):
+            self.lines = news
+        if not isinstance(news, PathReport):
+            return None
+        self.report = news
+        share = min(news.seconds / self.folder.settings.paths_seconds, 1.0)
+        words = f"{many(news.candidates, 'passing test')} compared"
+        return Shown(self.test.name, news.candidates, share, words, plain(news.summary, MAX_TEXT))
+
+    def end(self, outcome: Outcome) -> None:
+        """Say what was found: the user gave a command."""
+        self.outcome = outcome
+        report = self.report
+        tests = many(report.candidates if report else 0, "passing test")
+        after = f"{'cancelled after ' if outcome.cancelled else ''}{tests} compared"
+        if report is not None and report.found:
+            text = f"{report.summary.removesuffix('.')} ({after})."
+        else:
+            text = f"No passing test was found that takes another path ({after})."
+        sentences = [text, *(report.notes if report else ()), *(f"{problem}." for problem in outcome.problems)]
+        kind = lsp.MessageType.Info if report is not None and report.found else lsp.MessageType.Warning
+        self.client.answer(plain(" ".join(sentences), MAX_TEXT), kind)
+        self.client.send_status()

@@ -1,0 +1,145 @@
+"""A failing test beside the passing one that goes nearly the same way: on request, in a trusted workspace."""
+
+import shutil
+
+import pytest
+
+from suspectra_server.protocol import COMPARED_RUNS, RUN_TEXTS
+
+CODE = """\
+def total(prices, member=False):
+    result = 0
+    for price in prices:
+        result += price
+    if member:
+        result = discount(result)
+    return result
+
+
+def discount(amount):
+    if amount >= 100:
+        return amount - 10
+    return amount
+"""
+TESTS = """\
+from cart import total
+
+
+def test_member():
+    assert total([60, 40], member=True) == 100
+
+
+def test_same_way():
+    assert total([70, 40], member=True) == 100
+
+
+def test_guest():
+    assert total([60, 40]) == 100
+
+
+def test_small():
+    assert total([6, 4], member=True) == 10
+"""
+FAILING, PASSING = "test_cart.py::test_member", "test_cart.py::test_small"
+DECISION = CODE.splitlines().index("    if amount >= 100:")
+
+
+@pytest.fixture(scope="module")
+def recorded_project(tmp_path_factory, shared_record):
+    root = tmp_path_factory.mktemp("compared") / "shop"
+    root.mkdir()
+    (root / "cart.py").write_text(CODE)
+    (root / "test_cart.py").write_text(TESTS)
+    (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    done = shared_record(root)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def project(recorded_project, tmp_path):
+    root = tmp_path / "shop"
+    shutil.copytree(recorded_project, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def fields(declared):
+    return {name for field in declared for name in field.name.split(", ")}
+
+
+def nearest(client, uri):
+    return [one for one in client.diagnostics.get(uri, ()) if one["code"] == "nearest-path"]
+
+
+def test_a_failing_test_is_compared_with_the_nearest_passing_one(client, project):
+    client.start(project)
+    uri, tests_uri = client.open(project / "cart.py"), client.open(project / "test_cart.py")
+    found = client.command("comparePassing", None, FAILING)  # nobody is asked, as nothing is altered
+    assert found.keys() == fields(COMPARED_RUNS)
+    assert (found["test"], found["passing"]) == (FAILING, PASSING)
+    assert [(step["line"], step["value"]) for step in found["report"]] == [(DECISION + 1, "true, there false")]
+    assert [step["source"] for step in found["after"]] == ["return amount - 10", "return amount"]
+    assert found["complete"]
+    same_way = "test_cart.py::test_same_way takes the very same path and passes: only values tell them apart."
+    assert found["notes"] == [same_way]
+    said = f"{PASSING} passes, and goes the same way for 5 decisions and calls (3 passing tests compared). {same_way}"
+    assert client.messages[-1]["message"] == said
+    assert any((one["investigation"] or {}).get("found") for one in client.statuses)
+
+    # the decision has a diagnostic that names both tests, and where each goes on
+    (diagnostic,) = nearest(client, uri)
+    same = f"{PASSING} passes and went the same way up to here"
+    assert diagnostic["message"] == f"{same}. In the failing test this is true, there false."
+    assert diagnostic["range"]["start"] == {"line": DECISION, "character": 4}
+    related = [(one["message"], one["location"]) for one in diagnostic["relatedInformation"]]
+    assert [(text, at["uri"], at["range"]["start"]["line"]) for text, at in related] == [
+        (same, tests_uri, TESTS.splitlines().index("def test_small():")),
+        (f"{FAILING} fails", tests_uri, TESTS.splitlines().index("def test_member():")),
+        ("the failing test goes on here", uri, DECISION + 1),
+        ("the passing test goes on here", uri, DECISION + 2),
+    ]
+
+    # both runs as texts; they are those of the last comparison
+    runs = len(client.messages)
+    texts = client.command("compareRuns")
+    assert len(client.messages) == runs
+    assert texts.keys() == fields(RUN_TEXTS)
+    assert texts["heading"] == "First difference: cart.py:11 true, there false"
+    failing, passing = (texts[name]["text"].splitlines() for name in ("failing", "passing"))
+    assert failing[: texts["line"]] == passing[: texts["line"]]
+    assert failing[texts["line"] - 1] == "        if amount >= 100:  # cart.py:11"
+    assert failing[texts["line"] :] == [
+        "            return amount - 10  # cart.py:12",
+        "    return result  # cart.py:7",
+    ]
+    assert passing[texts["line"]] == "        return amount  # cart.py:13"
+    assert texts["failing"]["title"] == "test_member (fails)"
+    assert client.command("clearComparison") is True
+    assert nearest(client, uri) == []
+    assert client.command("clearComparison") is False
+
+    # an edit of the decision removes the diagnostic, and what is outdated is not compared again
+    client.command("compareRuns", None, FAILING)
+    assert nearest(client, uri)
+    client.edit(uri, (DECISION, 0), (DECISION, 0), "    amount += 0\n")
+    client.edit(uri, (DECISION + 1, 0), (DECISION + 1, 6), "  ")
+    client.wait(lambda: nearest(client, uri) == [])
+    with pytest.raises(client.Error, match="Run the tests again first"):
+        client.command("comparePassing", None, FAILING)
+
+
+def test_what_can_not_be_compared_is_refused(client, connect, project):
+    client.start(project)
+    with pytest.raises(client.Error, match="did not fail"):
+        client.command("comparePassing", None, PASSING)
+    run = {"command": "suspectra.server.comparePassing", "arguments": [None, FAILING]}
+    client.send({"id": 999, "method": "workspace/executeCommand", "params": run})
+    client.wait(lambda: client.statuses[-1]["investigation"] is not None)
+    assert client.command("cancelInvestigation") is True
+    assert client.response(999)["complete"] is False
+    assert "cancelled after" in client.messages[-1]["message"]
+
+    stranger = connect().start(project, options={"trusted": False})
+    for command in ("comparePassing", "compareRuns"):
+        with pytest.raises(stranger.Error, match="trust"):
+            stranger.command(command, None, FAILING)
