@@ -735,7 +735,7 @@ COMPARED_RUNS = (
 )
 
 RUN_TEXTS = (
-    Field("heading", "string", "The first decision that came out differently."),
+    Field("heading", "string", "Both tests, and the first decision that came out differently."),
     Field(
         "failing, passing",
         "{title, text}",

@@ -154,6 +154,14 @@ def test_the_papers_order_takes_the_latest_decisions(tests):
     assert in_words(few.near.nearest.report) == [(9, "if", 1, False, True)]
 
 
+def test_a_run_that_begins_elsewhere_is_not_near_however_short_it_is(tests):
+    found, _ = search(tests, "test_negative", "test_a_guest", "test_positive")
+    short, long = found.near.compared
+    assert (short.shared, long.shared) == (0, 1)
+    found.near.compared = [short._replace(differing=1), long._replace(differing=9)]
+    assert found.near.nearest.test == "test_cart.py::test_positive"
+
+
 def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
     found, reports = search(tests, "test_member", "test_the_same_way", "test_a_guest")
     assert [one.same_path for one in found.near.compared] == [True, False]

@@ -249,7 +249,7 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     neovim.nvim.command("edit tests/test_discounts.py | Suspectra runs")
     windows = "return #vim.tbl_filter(function(one) return vim.wo[one].diff end, vim.api.nvim_list_wins())"
     wait(lambda: neovim.lua(windows) == 2, "both runs beside each other", A_RUN)
-    assert "First difference: discounts.py:" in reported(neovim)
+    assert "test_bulk[10-10] ↔ test_bulk[20-20]: discounts.py:24 true, there false" in reported(neovim)
     assert "  # discounts.py:" in "\n".join(neovim.nvim.current.buffer[:])
     neovim.nvim.command("tabclose | Suspectra forget")
     neovim.nvim.command("edit tests/test_discounts.py")

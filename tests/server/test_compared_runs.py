@@ -104,7 +104,7 @@ def test_a_failing_test_is_compared_with_the_nearest_passing_one(client, project
     texts = client.command("compareRuns")
     assert len(client.messages) == runs
     assert texts.keys() == fields(RUN_TEXTS)
-    assert texts["heading"] == "First difference: cart.py:11 true, there false"
+    assert texts["heading"] == "test_member ↔ test_small: cart.py:11 true, there false"
     failing, passing = (texts[name]["text"].splitlines() for name in ("failing", "passing"))
     assert failing[: texts["line"]] == passing[: texts["line"]]
     assert failing[texts["line"] - 1] == "        if amount >= 100:  # cart.py:11"

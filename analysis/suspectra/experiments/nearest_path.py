@@ -216,6 +216,8 @@ class NearPaths:
     def nearest(self) -> NearPath | None:
         """The nearest path of those that differ; None if there is none yet.
 
+        One that does something else from the beginning is only taken where there is no other, however short it is.
+
         Examples
         --------
         >>> near = NearPaths("test_a", ["test_b", "test_c"], Order.FEWEST)
@@ -228,10 +230,10 @@ class NearPaths:
         return min(others, key=self._key, default=None)
 
     def _key(self, one: NearPath) -> tuple[object, ...]:
-        place = self._passing.index(one.test)
+        place, elsewhere = self._passing.index(one.test), one.shared == 0
         if self._order is Order.LATEST:
-            return one.nearness, one.differing, place
-        return one.differing, one.nearness, place
+            return elsewhere, one.nearness, one.differing, place
+        return elsewhere, one.differing, one.nearness, place
 
 
 class NearestPath(PathSearcher):

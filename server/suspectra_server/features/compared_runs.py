@@ -55,9 +55,10 @@ async def run_texts(session: Session, comparison: RunComparison) -> RunTexts | N
     steps = Steps(session, comparison.folder)
     await _read(steps, comparison)
     first = report.report[0] if report.report else None
-    where = f"{first.location.short} {in_words(first)}" if first is not None else "one run goes on"
+    where = f"{first.location.short} {in_words(first)}" if first is not None else "one of them goes on"
+    names = f"{_short(report.test)} ↔ {_short(report.other)}"
     return {
-        "heading": plain(f"First difference: {where}", MAX_TEXT),
+        "heading": plain(f"{names}: {where}", MAX_TEXT),
         "failing": {"title": plain(f"{_short(report.test)} (fails)"), "text": as_text(lines.failing, steps.source)},
         "passing": {"title": plain(f"{_short(report.other)} (passes)"), "text": as_text(lines.passing, steps.source)},
         "line": lines.common,

@@ -4,7 +4,7 @@ local M = {}
 
 local function show_run(run)
   local buffer = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(vim.trim(run.text), '\n'))
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split((run.text:gsub('\n$', '')), '\n'))
   vim.api.nvim_buf_set_name(buffer, 'suspectra://' .. buffer .. '/' .. run.title)
   vim.bo[buffer].filetype = 'python'
   vim.bo[buffer].bufhidden = 'wipe'
