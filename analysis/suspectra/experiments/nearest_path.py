@@ -194,7 +194,7 @@ class NearPaths:
             named = [*same[:MAX_NAMED], *([f"{len(same) - MAX_NAMED} more"] if len(same) > MAX_NAMED else [])]
             verbs = ("takes", "passes") if len(same) == 1 else ("take", "pass")
             yield f"{enumeration(named)} {verbs[0]} the very same path and {verbs[1]}: only values tell them apart."
-            yield "--technique cause-transitions says which values make the difference."
+            yield "`suspectra paths --technique cause-transitions` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
                 f"No passing test goes near: {nearest.test} shares {nearest.aligned:,} of {_in_words(events)}. "
