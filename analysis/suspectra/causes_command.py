@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
+from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option, written
 from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.causes.failures import Failures
     from suspectra.causes.inquiry import Inquiry
+    from suspectra.causes.report import State
+    from suspectra.experiments.repeated_tests import FailingTest
 
 SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
 """The options about what altered runs may do, and what is shown of them."""
@@ -46,16 +49,19 @@ def register(cli: click.Group) -> None:
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
     @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
-    @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+    @click.option("--format", "form", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
+    @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @options(*map(declared, SAFETY))
     @click.argument("test", metavar="")
     @click.pass_context
     def causes(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Search for the causes of the failure of TEST: run it again and again with other decisions and values.
 
-        TEST is the name of a recorded test that fails, or a glob that fits one. The command behind -- takes options of
-        pytest, and no tests. Altered runs execute your test with wrong conditions and values: do this only with tests
-        that can't do harm. When the search is interrupted, what is known is written.
+        TEST is the name of a recorded test that fails, or a glob. If it fits several, each test is searched that no
+        cause found before explains: where one is altered, the test still fails. So several faults are found one after
+        the other. The command behind -- takes options of pytest, and no tests. Altered runs execute your test with
+        wrong conditions and values: do this only with tests that can't do harm. When the search is interrupted, what is
+        known is written.
         """
         return _causes(context.meta[COMMAND], chosen)
 
@@ -66,6 +72,7 @@ class _Options(TypedDict):
     causes_seconds: float
     technique: str
     form: str
+    output: Path | None
     exclude_markers: tuple[str, ...]
     copy: bool
     all_modules: bool
@@ -74,45 +81,52 @@ class _Options(TypedDict):
 
 
 def _causes(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.causes.failures import Failures
     from suspectra.causes.inquiry import Inquiry
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
     from suspectra.experiments.safety import Safety
-    from suspectra.output.causes import write_json, write_text
+    from suspectra.output.cause_svg import cause_svg
+    from suspectra.output.causes import write_explained, write_json, write_text
     from suspectra.recording.launch import resolve
     from suspectra.suspicion import Suspicion
 
     evidence = find_source(chosen["workspace"], edges=True).read()
     root = os.path.realpath(chosen["workspace"])
-    test = one_failing_test(evidence, chosen["test"])
+    failing = failing_tests(evidence, [chosen["test"]])
     suspicion = Suspicion(evidence, everywhere=True)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    inquiry = Inquiry(
-        Path(root),
-        resolve(command, root, python=chosen["python"]).arguments,
-        test,
-        suspicion,
-        chosen["causes_seconds"],
-        chosen["technique"],
-        Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"]),
-        values_shown=not chosen["hide_values"],
-    )
-    interrupted = _search(inquiry)
-    report = inquiry.report
-    if chosen["form"] == "json":
-        write_json(report, sys.stdout)
-    else:
-        write_text(report, sys.stdout, Sources(chosen["workspace"]))
-    warn(dict.fromkeys(inquiry.problems))
-    return INTERRUPTED if interrupted else 0 if report.roots else NOTHING_TO_RANK
+    arguments = resolve(command, root, python=chosen["python"]).arguments
+    safety = Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"])
+
+    def ask(test: FailingTest, seconds: float, known: Sequence[State]) -> Inquiry:
+        shown, technique = not chosen["hide_values"], chosen["technique"]
+        return Inquiry(Path(root), arguments, test, suspicion, seconds, technique, safety, shown, known)
+
+    tests = [failing[name] for name in suspicion.in_turn(failing)]
+    failures = Failures(tests, chosen["causes_seconds"], ask)
+    interrupted = _search(failures)
+    sources = Sources(chosen["workspace"])
+    with written(chosen["output"]) as out:
+        if chosen["form"] == "json":
+            write_json(failures.to_json(), out)
+        elif chosen["form"] == "svg":
+            out.write(cause_svg(failures.reports, sources.line))
+        else:
+            for report in failures.reports:
+                write_text(report, out, sources)
+            write_explained(failures.explained, out)
+    warn(dict.fromkeys(failures.problems))
+    found = any(report.roots for report in failures.reports)
+    return INTERRUPTED if interrupted else 0 if found else NOTHING_TO_RANK
 
 
-def _search(inquiry: Inquiry) -> bool:
+def _search(failures: Failures) -> bool:
     """Search as long as the user lets it go on; whether it was interrupted."""
     from suspectra.output.causes import write_narrowing
 
     try:
-        with closing(inquiry.steps()) as steps:
+        with closing(failures.steps()) as steps:
             for step in steps:
                 write_narrowing(step, sys.stderr)
     except KeyboardInterrupt:

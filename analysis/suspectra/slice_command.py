@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
-from suspectra.console import NOTHING_TO_RANK, declared, options, parse_location, warn, workspace_option, written
+from suspectra.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    parse_location,
+    warn,
+    workspace_option,
+    written,
+)
 from suspectra.errors import Problem, UsageError
 from suspectra.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES
 
@@ -109,15 +119,21 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
         values_shown=not chosen["hide_values"],
     )
     found: Slice | None = None
-    for trace in traces.traces():
-        found = found or _found(trace, place, target, chosen)
-        if found is not None and place is not None:
-            break  # without a line, the slices of all failures are kept
+    interrupted = False
+    try:
+        with closing(traces.traces()) as made:
+            for trace in made:
+                found = found or _found(trace, place, target, chosen)
+                if found is not None and place is not None:
+                    break  # without a line, the slices of all failures are kept
+    except KeyboardInterrupt:
+        interrupted = True  # what is known is shown
     warn(traces.problems)
-    if found is None:
+    if found is not None:
+        _write(found, place, target, chosen)
+    elif not interrupted:
         return _nothing(place, traces)
-    _write(found, place, target, chosen)
-    return 0
+    return INTERRUPTED if interrupted else 0
 
 
 def _found(trace: DependenceTrace, place: _Place | None, target: _Place | None, chosen: _Options) -> Slice | None:

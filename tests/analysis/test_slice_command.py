@@ -99,6 +99,19 @@ def test_the_ranking_says_that_there_are_no_slices_of_these_sources(folder, run)
     (folder / SLICES.path).write_text(kept)
 
 
+def test_what_is_known_is_shown_when_the_command_is_interrupted(run, monkeypatch):
+    traces = Traces.traces
+
+    def interrupted(self):
+        yield from traces(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Traces, "traces", interrupted)
+    code, out, _ = run("slice", "--failure", *PYTEST)
+    assert code == 130
+    assert "fees.py:6  if age < 6:" in out
+
+
 @pytest.mark.parametrize("form", ["tree", "json", "svg"])
 def test_values_can_be_hidden(run, form):
     """How a decision came out is no value of the program."""

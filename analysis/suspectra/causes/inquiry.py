@@ -11,7 +11,7 @@ from pathlib import Path
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
-from suspectra.causes.report import CauseReport, Narrowing
+from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.causes.search import CauseSearch
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
@@ -50,11 +50,15 @@ class Inquiry:
         What altered runs may do.
     values_shown : bool
         Whether the report has the values of the states, besides how decisions came out.
+    known : sequence of State
+        Root causes of other failures. If one of them explains this failure, nothing else is searched for.
 
     Attributes
     ----------
     problems : list of Problem
         What could not be done, and what is missing.
+    explained_by : State, optional
+        The cause of another failure that explains this one.
 
     Examples
     --------
@@ -90,7 +94,9 @@ class Inquiry:
     technique: str = DEFAULT
     safety: Safety = field(default_factory=Safety)
     values_shown: bool = True
+    known: Sequence[State] = ()
     problems: list[Problem] = field(default_factory=list, init=False)
+    explained_by: State | None = field(default=None, init=False)
     _search: CauseSearch | None = field(default=None, init=False)
     _began: float = field(default=0.0, init=False)
     _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
@@ -117,7 +123,9 @@ class Inquiry:
                 test = tests[self.test.name]
                 trace = self._traced(folder)
                 self._search = self._prepared(test, trace, folder, end)
-                yield from self._search.steps()
+                self.explained_by = self._search.explained_by(self.known)
+                if self.explained_by is None:
+                    yield from self._search.steps()
             finally:
                 tests.close()
                 left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from suspectra.arrays import Bools
+from suspectra.cancellation import check
 from suspectra.causes.alterations import StateAlterations, TimeIsUp
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
-from suspectra.causes.report import CauseReport, Narrowing, States
+from suspectra.causes.report import CauseReport, Narrowing, State, States
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.dependences.narrowing import FailingRun, NarrowingSearch
+from suspectra.dependences.narrowing import MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.errors import EvidenceError, Problem
+
+MAX_INSTANCES = 10
+"""Times of a statement that are altered to find out whether it explains another failure, the last ones."""
 
 
 class CauseSearch:
@@ -73,6 +77,8 @@ class CauseSearch:
     the fault lies between cart.py:2 and cart.py:5
     >>> [str(state) for state in search.report.roots], search.report.complete
     (['cart.py:5: 8'], True)
+    >>> str(search.explained_by([State("cart.py", 2, 2, 1, "7"), State("cart.py", 5, 5, 1, "8")]))
+    'cart.py:5: 8'
     """
 
     def __init__(
@@ -95,11 +101,48 @@ class CauseSearch:
         left_out = _harmful(trace, harmful)
         if chosen.weighted:
             left_out |= constants(trace, passes)
+        check()
         run = failing_run(trace, read, left_out=left_out)
+        check()
         _require_something_to_alter(trace, run)
         if chosen.weighted:
             run = replace(run, capacity=capacities(trace, at))
+        self._can_alter = ~run.is_fixed & ~run.is_right & ~trace.is_test
         self._search: NarrowingSearch = chosen.load()(run, alterations)
+
+    def explained_by(self, known: Iterable[State]) -> State | None:
+        """Find out whether what caused another failure causes this one, too.
+
+        That is so if this failure can disappear as well when the same statement does something else: once, at one of
+        the last times that matter, or at several of them.
+
+        Parameters
+        ----------
+        known : iterable of State
+            Root causes of other failures.
+
+        Returns
+        -------
+        State or None
+            The first one that explains this failure.
+        """
+        for state in known:
+            nodes = self._instances(state)
+            together = [tuple(nodes)] if 1 < len(nodes) <= MAX_COMBINATION else []
+            try:
+                if any(self._alterations.polluted(one, PASSES) for one in [*((node,) for node in nodes), *together]):
+                    return state
+            except TimeIsUp:
+                return None
+        return None
+
+    def _instances(self, state: State) -> list[int]:
+        """The last times that a statement did something on which the failure depends."""
+        trace = self._trace
+        here = [(site.file, site.line) == state[:2] for site in trace.sites]
+        matters = trace.graph.backward([trace.failure]) & self._can_alter & np.array(here, bool)[trace.graph.site]
+        nodes = [node for node in np.flatnonzero(matters).tolist() if node in self._alterations.points]
+        return nodes[: -MAX_INSTANCES - 1 : -1]
 
     def steps(self) -> Generator[Narrowing]:
         """Search until the causes can't be narrowed down any further, or the time is up.

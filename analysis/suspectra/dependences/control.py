@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.arrays import Bools, Ints, distinct
+from suspectra.cancellation import check, checked
 from suspectra.program.point_dependences import Lists, PointDependences
 from suspectra.program.points import PointKind
 
@@ -158,7 +159,7 @@ class ControlDependences:
         >>> [edges.tolist() for edges in found.inside()]
         [[0], [1]]
         """
-        return _all([self._inside(nodes) for nodes in self._parts])
+        return _all([self._inside(nodes) for nodes in checked(self._parts)])
 
     def _inside(self, nodes: Ints) -> Edges:
         calls = self._calls
@@ -183,7 +184,8 @@ class ControlDependences:
             To all instances of a decision since what is read was certainly written.
         """
         most = MAX_SUMMARY * len(self._calls) + _AT_ONCE if limit is None else limit
-        found = _all([self._summary(nodes, most // len(self._parts)) for nodes in self._parts])
+        found = _all([self._summary(nodes, most // len(self._parts)) for nodes in checked(self._parts)])
+        check()
         return self._without_replaced(found, flow)
 
     def _summary(self, nodes: Ints, limit: int) -> Edges:
@@ -241,7 +243,7 @@ class ControlDependences:
         calls = self._calls
         targets, sources = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         nodes = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
-        for some in np.array_split(nodes, len(nodes) // _AT_ONCE + 1):
+        for some in checked(np.array_split(nodes, len(nodes) // _AT_ONCE + 1)):
             target, decision = _pairs(some, calls.asking_point[some], self._table.controlling)
             source = self._instances.last(calls.asking_call[target], decision, target)
             targets.append(target[source >= 0].astype(np.int32))

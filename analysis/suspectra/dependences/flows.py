@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.arrays import Ints
+from suspectra.cancellation import checked
 
 _CHUNK = 1 << 18
 
@@ -83,7 +84,7 @@ def variable_flows(names: Names, site: Ints, call: Ints, shared: Ints, owners: I
     resolution.define(site, call, bound)
     found = []
     every = np.arange(len(site), dtype=np.int64)
-    for begin in range(0, len(site), _CHUNK):
+    for begin in checked(range(0, len(site), _CHUNK)):
         part = slice(begin, begin + _CHUNK)
         found.append(resolution.read(every[part], site[part], call[part]))
     if len(shared):

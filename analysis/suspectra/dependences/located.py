@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from suspectra.arrays import Ints
+from suspectra.cancellation import check
 from suspectra.dependences.control import Calls, ControlDependences, Edges
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.trace import DependenceTrace, Site
@@ -57,10 +58,13 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     entered = np.flatnonzero(is_entry)[::-1]
     entry[trace.call[entered]] = entered  # the first one of each call
     at = np.where(calling >= 0, points[np.maximum(calling, 0)], _next_point(points[graph.site], trace, entry, caller))
+    check()
     dependences = ControlDependences(table, Calls(points[graph.site], trace.call, entry, caller, at))
     flow = Edges(graph.source, graph.target)
     control = [dependences.direct(), dependences.inside()]
+    check()
     summary = dependences.summary(flow)
+    check()
     return replace(trace, graph=_joined(graph, control, summary))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, overload
 
+from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.runs import Runs, answer_of
@@ -292,7 +293,10 @@ def trace_of(
     source_, target = (
         np.concatenate([columns[name], flow]) for name, flow in zip(("source", "target"), flows, strict=True)
     )
-    pairs = np.unique(target.astype(np.int64) * max(len(site), 1) + source_)
+    check()
+    pairs = np.sort(target.astype(np.int64) * max(len(site), 1) + source_)  # np.unique takes 20 times as long
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    check()
     start = np.searchsorted(pairs, np.arange(len(site) + 1, dtype=np.int64) * max(len(site), 1))
     source_ = (pairs % max(len(site), 1)).astype(np.int32)
     graph = DependenceGraph(site, _instances(site), start, source_, np.zeros(len(source_), np.int8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TextIO
 
 from suspectra.causes.report import CauseReport, Narrowing, State
@@ -42,13 +43,13 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     out.flush()
 
 
-def write_json(report: CauseReport, out: TextIO) -> None:
-    """Write the report as one JSON object.
+def write_json(found: Mapping[str, object], out: TextIO) -> None:
+    """Write what was found as one JSON object.
 
     Parameters
     ----------
-    report : CauseReport
-        What was found.
+    found : mapping of str to object
+        As `Failures.to_json` or `CauseReport.to_json` gives it.
     out : TextIO
         Written to.
 
@@ -56,11 +57,12 @@ def write_json(report: CauseReport, out: TextIO) -> None:
     --------
     >>> import io
     >>> out = io.StringIO()
-    >>> write_json(CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5), out)
+    >>> report = CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5)
+    >>> write_json(report.to_json(), out)
     >>> json.loads(out.getvalue())["roots"]
     [{'file': 'cart.py', 'line': 2, 'end_line': 2, 'instance': 1, 'value': '3'}]
     """
-    out.write(json.dumps(report.to_json(), indent=1, allow_nan=False) + "\n")
+    out.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
 
 
 def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
@@ -111,6 +113,27 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         out.write(f"\nNo state was found with which {safe(report.test)} would pass.\n")
     end = "the search came to its end" if report.complete else "the search was stopped before its end"
     out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
+
+
+def write_explained(explained: Mapping[str, State], out: TextIO) -> None:
+    """Write which other failures the causes explain.
+
+    Parameters
+    ----------
+    explained : mapping of str to State
+        By the name of a test, the cause.
+    out : TextIO
+        Written to.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_explained({"test_b": State("cart.py", 8, 8, 2, "false")}, sys.stdout)
+    test_b can be made to pass at cart.py:8, too: no other cause was searched for
+    """
+    for test, state in explained.items():
+        place = safe(f"{state.file}:{state.line}")
+        out.write(f"{safe(test)} can be made to pass at {place}, too: no other cause was searched for\n")
 
 
 def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources: Sources) -> None:

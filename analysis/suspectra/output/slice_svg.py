@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.slices import Branch, Direction, Slice, Step
-from suspectra.output.slices import result_of
 from suspectra.output.terminal import fit, safe
 
 if TYPE_CHECKING:
     from suspectra.output.slices import LineOf
 
-_WIDE, _HIGH = 238, 62  # size of a box
-_SPACE, _GAP = 26, 46  # between the boxes of a row, between rows
-_MARGIN, _LEGEND = 18, 34
+WIDE, HIGH = 238, 62
+"""The size of a box, in pixels."""
+
+SPACE, GAP = 26, 46
+"""Between the boxes of a row, and between rows."""
+
+MARGIN, _LEGEND = 18, 34
 _ROW = 4  # boxes in a row at most
 _PLACE_CHARACTERS, _SOURCE_CHARACTERS, _VALUE_CHARACTERS = 33, 36, 34
 _WORDS = {
@@ -91,24 +94,91 @@ def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
     rows = list(_rows(found, limit))
     boxes = _placed([[branch.step for branch in row] for row in rows], found.direction)
     edges = list(_edges(rows, boxes, found))
-    width = max([box.x for box in boxes.values()], default=0) + _WIDE + _MARGIN
-    width = max(width, 2 * _MARGIN + 640)
-    height = max([box.y for box in boxes.values()], default=0) + _HIGH + _MARGIN + _LEGEND
+    width = max([box.x for box in boxes.values()], default=0) + WIDE + MARGIN
+    width = max(width, 2 * MARGIN + 640)
+    height = max([box.y for box in boxes.values()], default=0) + HIGH + MARGIN + _LEGEND
     parts = [
+        *[_arrow(*edge) for edge in edges],
+        *[_drawn(box, found, line_of) for box in boxes.values()],
+        *_legend(height - _LEGEND + 8, {kind for _, _, kind in edges}),
+    ]
+    return picture(_title(found), width, height, parts)
+
+
+def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
+    """Put boxes and arrows into a picture.
+
+    Parameters
+    ----------
+    title : str
+        What it shows, for screen readers.
+    width, height : float
+        In pixels.
+    parts : iterable of str
+        SVG elements.
+
+    Returns
+    -------
+    str
+        SVG text; self-contained.
+
+    Examples
+    --------
+    >>> picture("What led to this", 40, 20, []).startswith("<svg")
+    True
+    """
+    head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="suspectra-slice" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="slice-title">',
-        f'<title id="slice-title">{escape(_title(found))}</title>',
+        f'<title id="slice-title">{escape(title)}</title>',
         f"<style>{STYLE}</style>",
         '<defs><marker id="slice-head" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse"'
         ' markerWidth="10" markerHeight="10"'
         ' orient="auto"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>',
         f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>',
-        *[_arrow(*edge) for edge in edges],
-        *[_drawn(box, found, line_of) for box in boxes.values()],
-        *_legend(height - _LEGEND + 8, {kind for _, _, kind in edges}),
-        "</svg>\n",
     ]
-    return "\n".join(parts)
+    return "\n".join([*head, *parts, "</svg>\n"])
+
+
+def box_of(at: tuple[float, float], place: str, instance: int, source: str, value: str, classes: str = "step") -> str:
+    """Draw a state of a run: where it is, its source and its value.
+
+    Parameters
+    ----------
+    at : (float, float)
+        The upper left corner, in pixels.
+    place : str
+        File and line.
+    instance : int
+        Which time it was executed, from 1.
+    source, value : str
+        What the line says, and what was computed; the value may be empty.
+    classes : str, optional
+        Of the SVG element: ``end`` is a failure, ``test`` is test code.
+
+    Returns
+    -------
+    str
+        SVG text.
+
+    Examples
+    --------
+    >>> "cart.py:8" in box_of((0, 0), "cart.py:8", 1, "total = 30", "30")
+    True
+    """
+    x, y = at
+    times = f"  ×{instance}" if instance > 1 else ""
+    shown = fit(safe(place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
+    tip = f"{place}: {source}" + (f" = {safe(value)}" if value else "")
+    lines = [
+        f'<text class="place" x="{x + 10:.0f}" y="{y + 19:.0f}">{escape(shown)}</text>',
+        f'<text class="source" x="{x + 10:.0f}" y="{y + 36:.0f}">{escape(fit(source, _SOURCE_CHARACTERS - 4))}</text>',
+    ]
+    if value:
+        text = escape(fit(safe(value), _VALUE_CHARACTERS - 4))
+        lines.append(f'<text class="value" x="{x + 10:.0f}" y="{y + 53:.0f}">= {text}</text>')
+    rectangle = f'<rect class="box" x="{x:.0f}" y="{y:.0f}" width="{WIDE}" height="{HIGH}" rx="7"/>'
+    return f'<g class="{classes}"><title>{escape(tip)}</title>{rectangle}{"".join(lines)}</g>'
 
 
 def _title(found: Slice) -> str:
@@ -149,53 +219,38 @@ def _placed(rows: Sequence[Sequence[Step]], direction: Direction) -> dict[int, _
     boxes = {}
     for level, row in enumerate(rows):
         at = len(rows) - 1 - level if direction is Direction.BACKWARD else level
-        begin = _MARGIN + (widest - len(row)) * (_WIDE + _SPACE) / 2
+        begin = MARGIN + (widest - len(row)) * (WIDE + SPACE) / 2
         for number, step in enumerate(sorted(row, key=lambda step: step.node)):
-            boxes[step.node] = _Box(step, level, begin + number * (_WIDE + _SPACE), _MARGIN + at * (_HIGH + _GAP))
+            boxes[step.node] = _Box(step, level, begin + number * (WIDE + SPACE), MARGIN + at * (HIGH + GAP))
     return boxes
 
 
 def _drawn(box: _Box, found: Slice, line_of: LineOf) -> str:
     step = box.step
     classes = " ".join(["step", *(["end"] if step.node in found.roots else []), *(["test"] if step.is_test else [])])
-    times = f"  ×{step.instance}" if step.instance > 1 else ""
-    place = fit(safe(step.place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
     source = safe(line_of(step.file, step.line).strip())
-    value = result_of(step)
-    tip = f"{step.place}: {source}" + (f" = {safe(step.result)}" if step.result else "")
-    lines = [
-        f'<text class="place" x="{box.x + 10:.0f}" y="{box.y + 19:.0f}">{escape(place)}</text>',
-        f'<text class="source" x="{box.x + 10:.0f}" y="{box.y + 36:.0f}">'
-        f"{escape(fit(source, _SOURCE_CHARACTERS - 4))}</text>",
-    ]
-    if value:
-        lines.append(
-            f'<text class="value" x="{box.x + 10:.0f}" y="{box.y + 53:.0f}">'
-            f"= {escape(fit(value, _VALUE_CHARACTERS - 4))}</text>"
-        )
-    rectangle = f'<rect class="box" x="{box.x:.0f}" y="{box.y:.0f}" width="{_WIDE}" height="{_HIGH}" rx="7"/>'
-    return f'<g class="{classes}"><title>{escape(tip)}</title>{rectangle}{"".join(lines)}</g>'
+    return box_of((box.x, box.y), step.place, step.instance, source, step.result, classes)
 
 
 def _arrow(source: _Box, target: _Box, kind: DependenceKind) -> str:
-    x1, x2 = source.x + _WIDE / 2, target.x + _WIDE / 2
+    x1, x2 = source.x + WIDE / 2, target.x + WIDE / 2
     if source.y < target.y:
-        y1, y2 = source.y + _HIGH, target.y - 2
-        bend = min((y2 - y1) / 2, _GAP)
+        y1, y2 = source.y + HIGH, target.y - 2
+        bend = min((y2 - y1) / 2, GAP)
         way = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}"
     elif source.y == target.y:
         right = source.x < target.x
-        x1, x2 = (source.x + _WIDE, target.x - 2) if right else (source.x, target.x + _WIDE + 2)
-        y, drop = source.y + _HIGH / 2, 0 if abs(source.x - target.x) <= _WIDE + _SPACE else _HIGH / 2 + 16
+        x1, x2 = (source.x + WIDE, target.x - 2) if right else (source.x, target.x + WIDE + 2)
+        y, drop = source.y + HIGH / 2, 0 if abs(source.x - target.x) <= WIDE + SPACE else HIGH / 2 + 16
         way = f"M{x1:.0f} {y:.0f}C{x1:.0f} {y + drop:.0f} {x2:.0f} {y + drop:.0f} {x2:.0f} {y:.0f}"
     else:
-        y1, y2 = source.y, target.y + _HIGH + 2
-        way = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 - _GAP:.0f} {x2:.0f} {y2 + _GAP:.0f} {x2:.0f} {y2:.0f}"
+        y1, y2 = source.y, target.y + HIGH + 2
+        way = f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 - GAP:.0f} {x2:.0f} {y2 + GAP:.0f} {x2:.0f} {y2:.0f}"
     return f'<path class="way {kind.name.lower()}" d="{way}" marker-end="url(#slice-head)"/>'
 
 
 def _legend(y: float, kinds: set[DependenceKind]) -> Iterator[str]:
-    x = float(_MARGIN)
+    x = float(MARGIN)
     for kind in sorted(kinds):
         yield (
             f'<path class="way {kind.name.lower()}" d="M{x:.0f} {y:.0f}h34" marker-end="url(#slice-head)"/>'

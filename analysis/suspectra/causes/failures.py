@@ -1,0 +1,114 @@
+"""Several failures: a search for each one that the causes of those before do not explain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from suspectra.causes.inquiry import Inquiry
+from suspectra.causes.report import CauseReport, Narrowing, State
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiments.repeated_tests import FailingTest
+
+Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
+"""Given a test, how many seconds there are, and the causes that are known, makes the inquiry."""
+
+_NOTHING = CauseReport("", (), (), (), (), (), 0, False, 0.0)
+
+
+@dataclass
+class Failures:
+    """Searches for the causes of several failures (section 4.3 of Li, Li, Huo & Feng 2016).
+
+    Where there are several faults, a search may find one of them and leave the others out, since they are on the other
+    side of a frontier. The paper has the found ones corrected and the tests run again. Here the other failing tests say
+    the same without a correction: where none of the causes known by now makes a test pass, another fault does matter.
+
+    Parameters
+    ----------
+    tests : sequence of FailingTest
+        In the order in which they are looked at.
+    seconds : float
+        For all of them.
+    ask : callable
+        Makes the inquiry into one failure.
+
+    Attributes
+    ----------
+    reports : list of CauseReport
+        Of the tests that were searched.
+    explained : dict of str to State
+        The cause of another failure that explains a test, by its name.
+    problems : list of Problem
+        What could not be done, and what is missing.
+
+    Examples
+    --------
+    >>> failures = Failures([FailingTest("test_a.py::test_a", "test_a.py")], 0.0, lambda *asked: asked)
+    >>> list(failures.steps()), str(failures.problems[0])
+    ([], 'there was no time for test_a.py::test_a. Fix: allow more with --seconds')
+    >>> failures.reports.append(CauseReport("test_a", (), (), (), (), (), 4, True, 0.5))
+    >>> failures.to_json()["alterations"], failures.to_json()["further"]
+    (4, [])
+    """
+
+    tests: Sequence[FailingTest]
+    seconds: float
+    ask: Ask
+    reports: list[CauseReport] = field(default_factory=list, init=False)
+    explained: dict[str, State] = field(default_factory=dict, init=False)
+    problems: list[Problem] = field(default_factory=list, init=False)
+
+    def steps(self) -> Generator[Narrowing]:
+        """Search for the causes of one failure after the other.
+
+        Yields
+        ------
+        Narrowing
+            As each is known. Close the generator to stop early: what is known is kept.
+
+        Raises
+        ------
+        EvidenceError
+            When the only test can't be traced or altered; of several tests, that is a problem.
+        """
+        end = time.monotonic() + self.seconds
+        for number, test in enumerate(self.tests):
+            left = end - time.monotonic()
+            if left <= 0:
+                names = ", ".join(one.name for one in self.tests[number:])
+                self.problems.append(Problem("", "", f"there was no time for {names}", "allow more with --seconds"))
+                return
+            known = [root for report in self.reports for root in report.roots]
+            inquiry = self.ask(test, left, known)
+            refusal: EvidenceError | None = None
+            try:
+                with closing(inquiry.steps()) as steps:
+                    yield from steps
+            except EvidenceError as error:
+                refusal = error
+            finally:  # also when the search is stopped
+                self.problems += [problem for problem in inquiry.problems if problem not in self.problems]
+                if inquiry.explained_by is not None:
+                    self.explained[test.name] = inquiry.explained_by
+                elif refusal is None:
+                    self.reports.append(inquiry.report)
+            if refusal is not None:
+                if len(self.tests) == 1:
+                    raise refusal
+                self.problems.append(refusal.problem)
+
+    def to_json(self) -> dict[str, object]:
+        """What was found, for other tools.
+
+        Returns
+        -------
+        dict
+            The report of the first test, with its ``test``; ``explained``: by the names of other tests, the cause that
+            explains each; and ``further``: the reports of tests that no cause of those before explains.
+        """
+        reports = [{"test": report.test, **report.to_json()} for report in self.reports or [_NOTHING]]
+        explained = {test: state._asdict() for test, state in self.explained.items()}
+        return {**reports[0], "explained": explained, "further": reports[1:]}
