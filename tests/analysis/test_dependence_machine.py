@@ -113,6 +113,11 @@ def test_chance():
     if os.path.getsize(path) % 2:
         assert total([1]) == 2
     raise ValueError(total([2]))
+
+
+def test_hangs(prices):
+    while total(prices):
+        pass
 """,
 }
 TESTS = [line[4 : line.index("(")] for line in FILES[MODULE].splitlines() if line.startswith("def test_")]
@@ -193,6 +198,13 @@ def test_a_long_run_is_limited_to_the_suspects(machine):
     assert trace.left_out == (
         "Only the functions of the suspects are traced, since the run is too long for a whole trace.",
     )
+
+
+def test_a_test_that_hangs_is_not_traced(machine):
+    with pytest.raises(EvidenceError, match="test_hangs takes more than 1 s") as raised:
+        trace_dependences(machine, name_of("test_hangs"), seconds=1)
+    assert raised.value.problem.cure == "record the tests again, or choose another test"
+    assert trace_dependences(machine, name_of("test_sum")).failure >= 0  # nothing is left in the way of the next one
 
 
 @pytest.mark.parametrize(
