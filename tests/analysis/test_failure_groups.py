@@ -342,9 +342,10 @@ def test_a_title_names_the_exception_and_where_half_of_the_tests_raised_it():
     assert [group.title for group in ranked.groups] == ["KeyError at program:5", "OSError at program:7"]
     raised[:3] = -1
     ranked = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions)
-    assert [group.title for group in ranked.groups] == ["KeyError at program:2", "OSError at program:3"]
+    titles = ["KeyError, first suspect program:2", "OSError, first suspect program:3"]
+    assert [group.title for group in ranked.groups] == titles
     assert ranked.for_test("t4") is ranked.groups[1]
-    assert ranked.groups[0].heading == "✗ perhaps 2 tests: KeyError at program:2"  # it is not Python
+    assert ranked.groups[0].heading == "✗ perhaps 2 tests: KeyError, first suspect program:2"  # it is not Python
     assert ranked.groups[0].reason == "Both execute program:2, and no passing test does."
 
 

@@ -139,15 +139,18 @@ class RankedGroup:
                 if (element := int(spectrum.raised[spectrum.test_index[test]])) >= 0:
                     where[self._exceptions.get(test, ""), element] += 1
         (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
-        return _at(name, spectrum, element) if 2 * count >= len(self.group.tests) else ""
+        if element < 0 or 2 * count < len(self.group.tests):
+            return ""
+        return f"{name or 'raised'} at {spectrum.elements.location(element).short}"
 
     def _first_suspect(self) -> str:
-        """The commonest exception and the first suspect."""
+        """The commonest exception, and the first suspect, since it is not known where that was raised."""
         names = Counter(name for test in self.group.tests if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
         report = self._report_of_title
         element = int(np.argmax(report.level == 0)) if len(report) else -1
-        return _at(name, self._whole.spectrum, element)
+        suspect = self._whole.spectrum.elements.location(element).short if element >= 0 else ""
+        return f"{name}, first suspect {suspect}" if name and suspect else name or suspect
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +268,6 @@ def rank_groups(
 @lru_cache(maxsize=8)
 def _is_python(elements: Elements) -> bool:
     return all(is_python_or_cython(path) for path in elements.files)
-
-
-def _at(exception: str, spectrum: Spectrum, element: int) -> str:
-    return " at ".join(
-        part for part in (exception, spectrum.elements.location(element).short if element >= 0 else "") if part
-    )
 
 
 def _reason(group: FailureGroup, report: RankedReport) -> str:
