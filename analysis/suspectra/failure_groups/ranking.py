@@ -17,7 +17,7 @@ from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
 from suspectra.quantity import many
 from suspectra.report import RankedReport
-from suspectra.spectrum import EdgeKind, Elements, Spectrum, some_failing
+from suspectra.spectrum import EdgeKind, Elements, some_failing
 from suspectra.techniques.technique import Technique
 
 _NAMED = 3  # tests that a sentence names
