@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 UNTRUSTED = "JSON that is not trusted: it is read field by field, and an error on the way becomes a problem"
+OF_THE_PROGRAM = "a value of the program that is run, of any type, which goes back into it"
 ALLOWED = {
     "suspectra.arrays.dense_product": "of any type of number, as numpy's own types say it",
     "suspectra.c_recording.gcovr.Gcovr.read": UNTRUSTED,
@@ -13,6 +14,17 @@ ALLOWED = {
     "suspectra.evidence.gcov_json.load_json": UNTRUSTED,
     "suspectra.evidence.gcov_json.read_gcov_file": UNTRUSTED,
     "suspectra.evidence.gcovr.gcovr_table": UNTRUSTED,
+    "suspectra_recorder.experiments.characters.plain": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.characters.text_of": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.arguments_of": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.call": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.change": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.contains": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.item": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.join": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.returns": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_parts.InputParts.replaced": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.symbols.plain_number": OF_THE_PROGRAM,
     "suspectra_recorder.instrumentation.monitoring.Monitor.store_into": "a file that the import hook knows, not this",
     "suspectra_recorder.instrumentation.outline.Outline.from_json": UNTRUSTED,
     "suspectra_recorder.log.collection.CollectionError.from_dict": UNTRUSTED,

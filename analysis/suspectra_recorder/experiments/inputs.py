@@ -141,7 +141,7 @@ class TestInput:
         self._path.closed = True
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_pyfunc_call(self, pyfuncitem: Any) -> bool | None:
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Call the test.
 
         Parameters
