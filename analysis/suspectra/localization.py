@@ -91,6 +91,27 @@ class RankingOptions(TypedDict):
     include_tests: bool
 
 
+DEFAULTS: RankingOptions = {
+    "coverage": None,
+    "junit": None,
+    "since": None,
+    "recording": None,
+    "gcov": None,
+    "gcovr": None,
+    "lcov": None,
+    "cobertura": None,
+    "outcomes": None,
+    "build": (),
+    "mapping": (),
+    "technique": TECHNIQUE.default,
+    "parameters": (),
+    "clone_failed": CLONE_FAILED.default,
+    "break_ties": None,
+    "include_tests": INCLUDE_TESTS.default,
+}
+"""What is ranked if nothing is chosen."""
+
+
 @dataclass(frozen=True, eq=False)
 class Localized:
     """The result of :func:`localize`.

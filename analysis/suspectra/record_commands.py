@@ -57,8 +57,13 @@ _PATH = click.Path(path_type=Path)
 )
 @only_option
 @progress_option
+@click.option(
+    "--suspects/--no-suspects",
+    default=None,
+    help="After failing tests, show the first suspects of each failure group.  [default: on a terminal]",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
-def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOptions]) -> int:
+def record(workspace: Path, command: tuple[str, ...], suspects: bool | None, **chosen: Unpack[_RecordOptions]) -> int:
     """Run the tests and record what each executes.
 
     For example: suspectra record -- pytest tests -x
@@ -69,7 +74,24 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOp
     with _trouble_reported(chosen["progress"]):
         if ctest_command.runs_ctest(command):
             return _record_ctest(workspace, command, chosen)
-        return launch.run(command, workspace, **chosen)
+        status = launch.run(command, workspace, **chosen)
+    if status == launch.TESTS_FAILED and (sys.stderr.isatty() if suspects is None else suspects):
+        _show_suspects(workspace)
+    return status
+
+
+def _show_suspects(workspace: Path) -> None:
+    """Rank what was recorded, and show the first suspects beside the summary of the tests."""
+    from suspectra.localization import DEFAULTS, localize
+    from suspectra.output.ranking import Listing
+    from suspectra.output.status import write_first_suspects
+
+    try:
+        found = localize(workspace, groups=True, **DEFAULTS)
+    except SuspectraError:  # the tests have run, and `suspectra rank` says what is wrong
+        return
+    click.echo("\nsuspectra: the first suspects; `suspectra rank` lists all", err=True)
+    write_first_suspects(Listing(found.report, found.evidence, found.problems, groups=found.groups), sys.stderr)
 
 
 @click.command()

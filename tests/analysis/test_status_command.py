@@ -106,3 +106,32 @@ def test_a_run_in_which_nothing_failed(status, tmp_path):
     assert code == 1
     assert out.startswith("Nothing is suspicious: ")
     assert "--failed-and-affected" in out
+
+
+def recorded_again(root, *options, stderr=subprocess.PIPE):
+    command = [sys.executable, "-m", "suspectra", "record", *options, "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=stderr, check=False, timeout=120)
+
+
+def test_a_failing_run_ends_with_the_first_suspects_on_request(recorded, status):
+    shown = recorded_again(recorded, "--suspects").stderr.decode()
+    _, listed, _ = status(recorded)
+    suspects = listed[listed.index("✗") : listed.index("Next:")]
+    assert shown.endswith(f"\nsuspectra: the first suspects; `suspectra rank` lists all\n{suspects}")
+
+
+def test_suspects_are_shown_on_a_terminal_and_not_in_a_pipe(recorded):
+    assert b"suspects" not in recorded_again(recorded).stderr
+    main, terminal = os.openpty()
+    try:
+        recorded_again(recorded, stderr=terminal)
+        shown = os.read(main, 1 << 16).decode()
+    finally:
+        os.close(main)
+        os.close(terminal)
+    assert "✗ " in shown
+
+
+def test_a_run_without_failures_has_no_suspects(tmp_path):
+    (tmp_path / "test_all.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")
+    assert b"suspects" not in recorded_again(tmp_path, "--suspects").stderr

@@ -74,6 +74,36 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
     ended = f"Of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed{when}."
     changes = f" Changes since then can affect {affected} others." if affected else ""
     out.write(style(ended + changes, "bold") + "\n\n")
+    write_first_suspects(ranking, out)
+
+
+def write_first_suspects(ranking: Listing, out: TextIO) -> None:
+    """Write the first suspects of each failure group.
+
+    Parameters
+    ----------
+    ranking : Listing
+        The ranking, with its failure groups.
+    out : TextIO
+        The output.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> from suspectra.failure_groups.ranking import rank_groups
+    >>> technique = make_technique("ochiai")
+    >>> report = technique.localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> groups = tuple(rank_groups(report, technique).groups)
+    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    >>> write_first_suspects(Listing(report, evidence, (), groups=groups), sys.stdout)
+    ✗ perhaps 1 test: program:1
+       1  program:1
+       2  program:2
+    <BLANKLINE>
+    """
+    style = Style(out)
     for group in ranking.groups[:MAX_GROUPS]:
         out.write(style(safe(group.heading), "bold") + "\n")
         listing = Listing(group.report, ranking.evidence, (), MAX_SUSPECTS)
