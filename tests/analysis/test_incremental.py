@@ -281,7 +281,7 @@ class Editor:
         wire = SimpleNamespace(
             units=Units.for_encoding(None), can=lambda name: True, text_document_publish_diagnostics=self.take
         )
-        self.published = Published(wire)
+        self.published = Published(wire, lambda folder: {})
         self.disk = Disk(root)
         self.folder = SimpleNamespace(
             uri=root.as_uri(),

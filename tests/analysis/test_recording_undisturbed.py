@@ -14,6 +14,7 @@ from suspectra.evidence.recording import RecordingSource
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"
 RECORDERS = ["probes", "monitoring"] if sys.version_info >= (3, 12) else ["probes"]
 MODULES = 400
+HANGING_S = 120  # then a test shows where it is
 PLUGINS = Path(sys.prefix) / "plugins"
 REQUIREMENTS = Path(__file__).parents[1] / "plugins.txt"
 
@@ -37,15 +38,13 @@ def outcomes(work, command):
     environment = os.environ | {"PYTHONPATH": str(PLUGINS)}
     results = work.parent / "results.xml"
     words = [*command, sys.executable, "-B", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*words, f"--junitxml={results}"],
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    words += ["-o", f"faulthandler_timeout={HANGING_S}", f"--junitxml={results}"]
+    try:
+        done = subprocess.run(
+            words, cwd=work, env=environment, capture_output=True, text=True, timeout=2 * HANGING_S, check=False
+        )
+    except subprocess.TimeoutExpired as hanging:
+        pytest.fail(f"it hangs: {hanging.stdout!r} {hanging.stderr!r}")  # with the stacks of all threads
     found = {
         (case.get("classname"), case.get("name")): [child.tag for child in case if child.tag != "properties"]
         for case in ET.parse(results).iter("testcase")

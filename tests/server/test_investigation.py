@@ -51,7 +51,13 @@ def test_slow():
 """
 DISCOUNT = ["test_shop.py::test_discount[10]", "test_shop.py::test_discount[10.0]"]
 FOUND = "`>` → `>=` repairs 2 tests and breaks none."
-OFFERED = ["Find out what would make it pass", "Compare values with passing tests", "Find the cause", "What led here"]
+OFFERED = [
+    "Find out what would make it pass",
+    "Compare values with passing tests",
+    "Find the cause",
+    "Compare with a passing run",
+    "What led here",
+]
 SWITCHED = "2 of 2 failing tests pass if this comes out true."
 IF = CODE.splitlines().index("    if amount > 10:")
 
@@ -79,6 +85,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     assert [(one["range"]["start"]["line"], one["command"]["title"]) for one in lens] == [
         (5, "Find out what would make it pass"),
         (5, "Find the cause"),
+        (5, "Compare with a passing run"),
         (5, "What led here"),
     ]
     command = lens[0]["command"]

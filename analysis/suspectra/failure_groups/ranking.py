@@ -52,7 +52,7 @@ class RankedGroup:
 
     Examples
     --------
-    >>> from suspectra import make_technique
+    >>> from suspectra import Spectrum, make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
     >>> technique = make_technique("ochiai")
     >>> group = RankedGroup(FailureGroup(1, ("t1",)), technique.localize(spectrum), technique)
@@ -170,7 +170,7 @@ class GroupedRanking:
 
     Examples
     --------
-    >>> from suspectra import make_technique
+    >>> from suspectra import Spectrum, make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
     >>> technique = make_technique("ochiai")
     >>> ranking = rank_groups(technique.localize(spectrum), technique)
@@ -232,7 +232,7 @@ def rank_groups(
 
     Examples
     --------
-    >>> from suspectra import make_technique
+    >>> from suspectra import Spectrum, make_technique
     >>> technique = make_technique("ochiai")
     >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
     >>> [group.group.tests for group in rank_groups(technique.localize(spectrum), technique).groups]

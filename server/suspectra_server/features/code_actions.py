@@ -8,7 +8,8 @@ from suspectra_server.features.compared_runs import CODE
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.failing_tests import (
     CAUSE,
-    COMPARE,
+    COMPARE_RUNS,
+    COMPARE_VALUES,
     INFLUENCED,
     LED_HERE,
     WOULD_PASS,
@@ -50,9 +51,9 @@ def register(session: Session) -> None:
             if tests := tests_at(folder, path, line) if can_run else []:
                 wanted: list[tuple[str, str, list[object]]] = [
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
-                    (COMPARE, "compareValues", [folder.uri, tests]),
+                    (COMPARE_VALUES, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
-                    (COMPARE, "comparePassing", [folder.uri, tests[0]]),
+                    (COMPARE_RUNS, "comparePassing", [folder.uri, tests[0]]),
                     (LED_HERE, "whatLedHere", [uri, line, tests[0]]),
                 ]
                 return offered + _actions(session, params, wanted)

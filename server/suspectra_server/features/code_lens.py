@@ -8,7 +8,7 @@ from suspectra.location import Location
 from suspectra.output.chain_svg import chance
 from suspectra_server.features.failing_tests import (
     CAUSE,
-    COMPARE,
+    COMPARE_RUNS,
     LED_HERE,
     WOULD_PASS,
     can_be_investigated,
@@ -53,7 +53,7 @@ def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
         for command in (
             lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
             lsp.Command(CAUSE, COMMAND_IDS["findCause"], arguments=[folder.uri, names[0]]),
-            lsp.Command(COMPARE, COMMAND_IDS["comparePassing"], arguments=[folder.uri, names[0]]),
+            lsp.Command(COMPARE_RUNS, COMMAND_IDS["comparePassing"], arguments=[folder.uri, names[0]]),
             lsp.Command(LED_HERE, COMMAND_IDS["whatLedHere"], arguments=[folder.uri_of(path), line, names[0]]),
         )
     ]

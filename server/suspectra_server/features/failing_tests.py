@@ -9,9 +9,9 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.session.folder import Folder
 
 WOULD_PASS = "Find out what would make it pass"
-COMPARE = "Compare values with passing tests"
+COMPARE_VALUES = "Compare values with passing tests"
 CAUSE = "Find the cause"
-COMPARE = "Compare with a passing run"
+COMPARE_RUNS = "Compare with a passing run"
 LED_HERE = "What led here"
 INFLUENCED = "What this influenced"
 _DEFINITION = re.compile(r"\s*(?:async\s+)?def\s+(?P<name>\w+)")
