@@ -66,6 +66,7 @@ def test_a_comparison_can_be_cancelled_keeps_what_is_known_and_needs_trust(clien
     client.wait(lambda: client.statuses[-1]["investigation"] is not None)
     with pytest.raises(client.Error, match="already running"):
         client.command("compareValues")
+    client.wait(lambda: client.statuses[-1]["investigation"]["runs"] > 0)
     assert client.command("cancelInvestigation") is True
     assert "cancelled after" in client.outcome()
     assert client.command("cancelInvestigation") is False
