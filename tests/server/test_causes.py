@@ -152,7 +152,7 @@ def test_a_search_can_be_cancelled_and_is_refused_without_trust(client, connect,
     client.wait(lambda: client.statuses[-1]["investigation"] is not None)
     assert client.command("cancelInvestigation") is True
     assert client.response(999)["searching"] is False
-    assert client.statuses[-1]["investigation"] is None
+    client.wait(lambda: client.statuses[-1]["investigation"] is None)
     assert "cancelled after" in client.messages[-1]["message"]
 
     stranger = connect().start(project, options={"trusted": False})

@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from suspectra.cancellation import Cancelled, Token
+from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem
-from suspectra.processes.events import Ended, Stopped
+from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, run
 
 RECORDER = Path(__file__).with_name("recorder.c")
@@ -176,9 +176,9 @@ class TracedBuild:
 
     def _run(self, command: Sequence[str], token: Token) -> Ended:
         cure = f"install it: apt-get install {command[0]}" if command[0] == "cmake" else "install the compiler"
+        token.check()
         ended = run(Program(tuple(command), str(self._own), os.environ, cure=cure), token)
-        if ended.stopped is Stopped.CANCELLED:
-            raise Cancelled
+        token.check()  # it may have ended by itself meanwhile
         if ended.status:
             words = (ended.stderr or ended.stdout).decode("utf-8", "replace").splitlines()
             why = next((line.strip() for line in words if "error" in line.lower()), words[-1] if words else "it failed")
