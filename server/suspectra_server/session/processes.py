@@ -132,11 +132,10 @@ def investigation_of(
     UsageError
         When there is no interpreter for the command.
     """
-    trust.require()
-    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    arguments = _arguments(trust, root, command, settings)
     return Investigation(
         root,
-        found.arguments,
+        arguments,
         tests,
         suspects,
         settings.investigation_seconds,
@@ -183,10 +182,9 @@ def observing_of(
     UsageError
         When there is no interpreter for the command.
     """
-    trust.require()
-    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    arguments = _arguments(trust, root, command, settings)
     seconds, safety = settings.investigation_seconds, _safety(settings)
-    return Observing(_real(root), found.arguments, tests, suspicion, seconds, notify, safety)
+    return Observing(_real(root), arguments, tests, suspicion, seconds, notify, safety)
 
 
 def traces_of(
@@ -214,12 +212,11 @@ def traces_of(
     UsageError
         When there is no interpreter for the command.
     """
-    trust.require()
+    arguments = _arguments(trust, root, command, settings)
     from suspectra.experiments.traces import Traces
 
-    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
     shown = not settings.experiments_hide_values
-    return Traces(_real(root), found.arguments, [test], suspicion, _safety(settings), shown)
+    return Traces(_real(root), arguments, [test], suspicion, _safety(settings), shown)
 
 
 def inquiry_of(
@@ -252,13 +249,12 @@ def inquiry_of(
     UsageError
         When there is no interpreter for the command.
     """
-    trust.require()
+    arguments = _arguments(trust, root, command, settings)
     from suspectra.causes.inquiry import Inquiry
 
-    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
     return Inquiry(
         _real(root),
-        found.arguments,
+        arguments,
         test,
         suspicion,
         settings.causes_seconds,
@@ -292,11 +288,16 @@ def path_inquiry_of(
     UsageError
         When there is no interpreter for the command.
     """
-    trust.require()
+    arguments = _arguments(trust, root, command, settings)
     from suspectra.experiments.path_inquiry import PathInquiry
 
-    found = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
-    return PathInquiry(_real(root), found.arguments, test, spectrum, settings.paths_seconds, safety=_safety(settings))
+    return PathInquiry(_real(root), arguments, test, spectrum, settings.paths_seconds, safety=_safety(settings))
+
+
+def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    """The command that runs the tests of a folder, with its interpreter, if they may run."""
+    trust.require()
+    return resolve(command, str(root), python=settings.test_interpreter or None, environ=environment()).arguments
 
 
 def _real(root: Path) -> Path:
