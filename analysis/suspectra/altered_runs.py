@@ -129,7 +129,7 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     from suspectra.experiments.repeated_tests import FailingTest
 
     known = {test.name for test in evidence.tests}
-    failing = {test.name: FailingTest.from_result(test) for test in evidence.tests if test.verdict.failing}
+    failing = {test.name: FailingTest.from_result(test) for test in evidence.failing}
     if not failing:
         raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
     names = _named(wanted, list(failing), known) if wanted else failing

@@ -148,7 +148,7 @@ def _same(files: Sequence[MeasuredFile], others: Sequence[MeasuredFile]) -> bool
 
 def _without_pass(evidence: Evidence) -> list[str]:
     """The failing tests of which no earlier pass is known."""
-    return [test.name for test in evidence.tests if test.verdict.failing and test.name not in evidence.changed]
+    return [test.name for test in evidence.failing if test.name not in evidence.changed]
 
 
 def _changed(files: Sequence[MeasuredFile], folder: str, revision: Revision, listed: set[str]) -> Row:

@@ -235,6 +235,8 @@ class Evidence:
     [1, 0]
     >>> evidence.elements.files, evidence.program.files[0].path
     (('cart.py',), 'cart.py')
+    >>> [test.name for test in evidence.failing], evidence.digests
+    (['test_all'], {'cart.py': None})
     """
 
     source: str
@@ -263,6 +265,18 @@ class Evidence:
         return Program(
             self.files, graphs, self.source_of, self.reading, self.experiments, self.observations, self.slices
         )
+
+    @cached_property
+    def failing(self) -> tuple[TestResult, ...]:
+        """The tests that failed."""
+        if self.outcomes is None:
+            return tuple(test for test in self.tests if test.verdict.failing)
+        return tuple(self.tests[i] for i in np.flatnonzero(self.outcomes.failing).tolist())
+
+    @property
+    def digests(self) -> dict[str, str | None]:
+        """The digests of the measured files by path, None where one is not known."""
+        return {file.path: file.digest for file in self.files}
 
     @cached_property
     def elements(self) -> Elements:

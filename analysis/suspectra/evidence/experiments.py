@@ -79,9 +79,7 @@ def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
     >>> with_experiments(evidence, folder).experiments
     ()
     """
-    experiments, problems = _experiments(
-        Boundary(workspace), lambda: {file.path: file.digest for file in evidence.files}
-    )
+    experiments, problems = _experiments(Boundary(workspace), lambda: evidence.digests)
     if not experiments and not problems and not evidence.experiments:
         return evidence
     return replace(evidence, experiments=experiments, problems=(*evidence.problems, *problems))

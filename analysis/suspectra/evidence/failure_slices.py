@@ -35,7 +35,9 @@ def with_slices(evidence: Evidence, workspace: Path) -> Evidence:
     >>> with_slices(evidence, folder).slices
     ()
     """
-    logged, problems = SLICES.read(workspace, {file.path: file.digest for file in evidence.files})
+    logged, problems = SLICES.read(workspace, lambda: evidence.digests)
+    if not (logged or problems or evidence.slices):
+        return evidence
     return replace(evidence, slices=tuple(one.found for one in logged), problems=(*evidence.problems, *problems))
 
 

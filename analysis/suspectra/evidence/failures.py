@@ -33,9 +33,7 @@ def exception_names(evidence: Evidence) -> dict[str, str]:
     {'test_all': 'InvalidOperation'}
     """
     found = {}
-    for test in evidence.tests:
-        if not test.verdict.failing:
-            continue
+    for test in evidence.failing:
         stack = evidence.stacks.get(test.name)
         named = _EXCEPTION.match(test.message)
         if name := stack.exception if stack else named[1] if named else "":

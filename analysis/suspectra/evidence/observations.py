@@ -37,7 +37,9 @@ def with_observations(evidence: Evidence, workspace: Path) -> Evidence:
     >>> with_observations(evidence, folder).observations
     ()
     """
-    logged, problems = OBSERVATIONS.read(workspace, {file.path: file.digest for file in evidence.files})
+    logged, problems = OBSERVATIONS.read(workspace, lambda: evidence.digests)
+    if not (logged or problems or evidence.observations):
+        return evidence
     observations = tuple(one.found for one in logged)
     return replace(evidence, observations=observations, problems=(*evidence.problems, *problems))
 

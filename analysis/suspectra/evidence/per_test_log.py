@@ -85,7 +85,7 @@ class PerTestLog(Generic[ThingT]):
         return f".suspectra/{FOLDER}/{self.name}"
 
     def read(
-        self, workspace: Path, recorded: Mapping[str, str | None] | None = None
+        self, workspace: Path, recorded: Callable[[], Mapping[str, str | None]] = dict
     ) -> tuple[tuple[Logged[ThingT], ...], tuple[Problem, ...]]:
         """Read what fits the sources of a workspace as they are now.
 
@@ -93,8 +93,9 @@ class PerTestLog(Generic[ThingT]):
         ----------
         workspace : Path
             The folder.
-        recorded : mapping of str to str, optional
-            The digests of sources when the tests were recorded, by path: with others, lines are not comparable.
+        recorded : callable, optional
+            Returns the digests of sources when the tests were recorded, by path: with others, lines are not comparable.
+            Not called where there is no log.
 
         Returns
         -------
@@ -105,8 +106,10 @@ class PerTestLog(Generic[ThingT]):
         """
         boundary = Boundary(workspace)
         data, problem = read_log(boundary, self.path)
+        if not data:
+            return (), (problem,) if problem is not None else ()
         causes: list[str] = []
-        sources = LoggedSources(boundary, recorded or {})
+        sources = LoggedSources(boundary, recorded())
         found: dict[str, Logged[ThingT]] = {}
         damaged = old = 0
         for line in data.splitlines():
@@ -121,8 +124,8 @@ class PerTestLog(Generic[ThingT]):
             causes.append(f"{damaged} {'line' if damaged == 1 else 'lines'} of it can't be read")
         if old:
             causes.append(f"{self.left_out(old)} with other sources, and left out")
-        problems = [Problem(self.path, "", cause, f"run `{self.made_by}` again") for cause in causes]
-        return tuple(found.values()), (*([problem] if problem is not None else []), *problems)
+        problems = tuple(Problem(self.path, "", cause, f"run `{self.made_by}` again") for cause in causes)
+        return tuple(found.values()), problems
 
     def write(self, workspace: Path, logged: Iterable[Logged[ThingT]]) -> None:
         """Replace the log; readers see the old or the new one.

@@ -118,7 +118,7 @@ class RankedGroup:
             return self.report
         then = before.spectrum
         same = then.failing_names == frozenset(self.group.tests) and all(
-            then.rows[then.test_index[test]] is now.rows[now.test_index[test]] for test in self.group.tests
+            then.rows[then.failing_index[test]] is now.rows[now.failing_index[test]] for test in self.group.tests
         )
         return before if same else self.report
 
@@ -136,7 +136,7 @@ class RankedGroup:
         spectrum, where = self._whole.spectrum, Counter[tuple[str, int]]()
         if spectrum.raised is not None:
             for test in self.group.tests:
-                if (element := int(spectrum.raised[spectrum.test_index[test]])) >= 0:
+                if (element := int(spectrum.raised[spectrum.failing_index[test]])) >= 0:
                     where[self._exceptions.get(test, ""), element] += 1
         (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
         if element < 0 or 2 * count < len(self.group.tests):

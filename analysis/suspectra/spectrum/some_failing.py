@@ -42,10 +42,10 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     (('t2', 't3'), [0, 1], True)
     """
     selected = ~spectrum.failed
-    selected[[spectrum.test_index[test] for test in tests]] = True
-    is_selected = selected.tolist()
-    if all(is_selected):
+    selected[[spectrum.failing_index[test] for test in tests]] = True
+    if selected.all():
         return spectrum
+    is_selected = selected.tolist()
 
     def part(items: Iterable[T]) -> tuple[T, ...]:
         return tuple(compress(items, is_selected))

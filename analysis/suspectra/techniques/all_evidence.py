@@ -430,7 +430,7 @@ def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
     names = spectrum.failing_tests(element)
     others = set(spectrum.failing_tests(below))
     own = [name for name in names if name not in others] or list(names)
-    rows = {name: spectrum.rows[spectrum.test_index[name]] for name in own}
+    rows = {name: spectrum.rows[spectrum.failing_index[name]] for name in own}
     name = max(own, key=lambda name: weight_of(rows[name], spectrum))
     size = int(np.count_nonzero(spectrum.candidates[rows[name]]))
     share = weight_of(rows[name], spectrum) / max(report.weights.total, 1)

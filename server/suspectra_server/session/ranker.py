@@ -337,5 +337,4 @@ def _state_without_ranking(evidence: Evidence) -> State:
     if not evidence.tests:
         return State.NO_EVIDENCE
     # if a test fails, the technique needs more than the evidence has
-    failing = any(test.verdict.failing for test in evidence.tests)
-    return State.ERROR if failing else State.NO_FAILING_TESTS
+    return State.ERROR if evidence.failing else State.NO_FAILING_TESTS

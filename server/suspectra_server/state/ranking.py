@@ -166,8 +166,7 @@ class Ranking:
     @cached_property
     def failing(self) -> Mapping[str, TestResult]:
         """The tests that failed, by name."""
-        tests = self.evidence.tests if self.evidence else ()
-        return {test.name: test for test in tests if test.verdict.failing}
+        return {test.name: test for test in self.evidence.failing} if self.evidence else {}
 
     @cached_property
     def findings(self) -> Mapping[int, tuple[str, ...]]:
