@@ -18,7 +18,7 @@ from api_page import api_page
 
 from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
-from suspectra_recorder.options import OPTIONS, Option
+from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
 from suspectra_server import extension, protocol
 from suspectra_server.protocol import COMMANDS, STATES, Field
 from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, SETTINGS, Setting
@@ -70,7 +70,7 @@ def recording_page() -> str:
     begin, end = "<!-- Options: written by docs/generate.py -->\n", "<!-- End of the options -->"
     before, _, rest = RECORDING.read_text("utf-8").partition(begin)
     _, _, after = rest.partition(end)
-    rows = [(f"`{_record_flag(o)}`", f"`{_pytest_flag(o)}`", f"`{_ini(o)}`", _effect(o)) for o in OPTIONS]
+    rows = [(f"`{_record_flag(o)}`", f"`{_pytest_flag(o)}`", f"`{_ini(o)}`", _effect(o)) for o in (*OPTIONS, SUSPECTS)]
     table = _table(("`suspectra record`", "pytest", "ini value", "effect"), rows)
     return f"{before}{begin}\n{table}\n\n{end}{after}"
 

@@ -22,7 +22,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # what the tests start runs as a user would run it: it is not part of this run of pytest, of git or of a terminal
-OF_THIS_RUN = ("PYTEST", "HYPOTHESIS", "COV", "SUSPECTRA", "VIRTUAL_ENV", "PYTHONPATH", "GIT_", "COLUMNS", "NO_COLOR")
+OF_THIS_RUN = (
+    "PYTEST",
+    "HYPOTHESIS",
+    "COV",
+    "SUSPECTRA",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "GIT_",
+    "COLUMNS",
+    "NO_COLOR",
+    "FORCE_COLOR",
+)
 for variable in [name for name in os.environ if name.startswith(OF_THIS_RUN)]:
     del os.environ[variable]
 

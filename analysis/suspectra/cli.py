@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 TABLE_TOP = 20
 GROUP_TOP = 5  # the least number of suspects of each failure group
 _DEBUG = "SUSPECTRA_DEBUG"
-_FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown", "agent"])
+_FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown", "summary", "agent"])
 _EXPLANATION_FORMAT = click.Choice(["table", "json"])
 _PATH = click.Path(path_type=Path)
 
@@ -325,6 +325,10 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
         from suspectra.output.sarif import write_sarif
 
         write_sarif(ranking, out, workspace)
+    elif form == "summary":
+        from suspectra.output.status import write_first_suspects
+
+        write_first_suspects(ranking, out)
     elif form == "agent":
         from suspectra.output.agent import write_agent
 

@@ -124,3 +124,11 @@ OPTIONS = (
     RECORDER,
 )
 """The options of a recording. Each is a field of :class:`suspectra_recorder.settings.Settings`."""
+
+SUSPECTS = Option(
+    "suspects",
+    True,
+    "After failing tests, show the first suspects of each failure group in pytest's summary.",
+    negative="Do not show the first suspects after failing tests.",
+)
+"""An option of pytest's plugin alone: `suspectra record` has one of its own, which depends on the terminal."""

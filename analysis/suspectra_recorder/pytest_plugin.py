@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.options import OPTIONS, Option
+from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
 
 VARIABLE = "SUSPECTRA_RECORD"
 _HELP = "Record what each test executes."
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group = parser.getgroup("suspectra", "suspectra: record what each test executes")
     group.addoption("--suspectra", action="store_true", help=_HELP)
     parser.addini("suspectra", _HELP, type="bool", default=False)
-    for option in OPTIONS:
+    for option in (*OPTIONS, SUSPECTS):
         _declare(option, parser, group)
     if config is not None and hasattr(config, "rootpath") and _asked_for(config):
         _start_early(config)

@@ -24,7 +24,7 @@ from suspectra_recorder.instrumentation.own import json, os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.stack import Stack
-from suspectra_recorder.options import OPTIONS, Option
+from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
@@ -194,8 +194,7 @@ class _Session:
         self.whole: set[str] = set()
         self.broken: set[str] = set()
         self.tried: set[str] = set()
-        self.failed = False
-        self.ended = False
+        self.failed = self.ended = False
         self.attempt = HookErrors(recorder).attempt
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
         self.left_out = _read_selection(settings)
@@ -398,6 +397,11 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.choice.objection and not self.settings.status:
             terminalreporter.write_line(f"suspectra: {self.choice.objection}", yellow=True)
+        asked = not self.settings.status and SUSPECTS.combine(_given(self.config, SUSPECTS))
+        if asked and any(map(terminalreporter.stats.get, _FAILING)):
+            with StandardLibrary():
+                from suspectra_recorder.first_suspects import show
+            show(terminalreporter, self.settings.workspace)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

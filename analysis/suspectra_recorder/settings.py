@@ -20,6 +20,12 @@ the recording early."""
 CHILD_VARIABLE = "SUSPECTRA_CHILD"
 """The environment variable with the folder and the number for processes that tests start."""
 
+WORKSPACE_VARIABLE = "SUSPECTRA_WORKSPACE"
+"""The environment variable with a folder in which every pytest is to be recorded."""
+
+PYTHON_VARIABLE = "SUSPECTRA_PYTHON"
+"""The environment variable with the interpreter that runs Suspectra, where the tests run with another one."""
+
 FOLDER = ".suspectra"
 RECORDING = "recording"
 
@@ -166,6 +172,52 @@ def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittes
     environ["PYTEST_ADDOPTS"] = _joined(" ", f"-p {BOOTSTRAP}", former["PYTEST_ADDOPTS"])
     environ["PYTEST_PLUGINS"] = _joined(",", BOOTSTRAP, former["PYTEST_PLUGINS"])
     return settings
+
+
+def every_pytest(workspace: str, python: str) -> dict[str, str]:
+    """Return the environment in which every pytest that runs in a workspace is recorded, whoever starts it.
+
+    Parameters
+    ----------
+    workspace : str
+        Absolute path.
+    python : str
+        The interpreter that runs Suspectra, to show the first suspects.
+
+    Returns
+    -------
+    dict of str to str
+        Variables to set; PYTHONPATH is to be put before the one that is there.
+
+    Examples
+    --------
+    >>> every_pytest("/work/shop", "/opt/suspectra/bin/python")["SUSPECTRA_WORKSPACE"]
+    '/work/shop'
+    """
+    return {"PYTHONPATH": BOOTSTRAP_FOLDER, WORKSPACE_VARIABLE: workspace, PYTHON_VARIABLE: python}
+
+
+def record_here(environ: MutableMapping[str, str]) -> None:
+    """Record the pytest of this process, which an environment of :func:`every_pytest` asks for.
+
+    Parameters
+    ----------
+    environ : mapping of str to str
+        Changed in place, so that :func:`remove_env` leaves nothing for the processes that tests start.
+
+    Examples
+    --------
+    >>> environ = every_pytest("/work/shop", "python3")
+    >>> record_here(environ)
+    >>> settings = Settings.from_json(environ[VARIABLE])
+    >>> settings.workspace, settings.environment["PYTHONPATH"]
+    ('/work/shop', None)
+    """
+    workspace = os.path.realpath(environ.pop(WORKSPACE_VARIABLE))
+    entries = environ.pop("PYTHONPATH", "").split(os.pathsep)
+    if left := os.pathsep.join(entry for entry in entries if entry != BOOTSTRAP_FOLDER):
+        environ["PYTHONPATH"] = left
+    inject_env(Settings(workspace=workspace), environ)
 
 
 def remove_env(settings: Settings, environ: MutableMapping[str, str]) -> None:

@@ -390,3 +390,4 @@ class CommandLine(TypedDict):
     """The result of `suspectra/commandLine`."""
 
     commandLine: str
+    environment: dict[str, str]

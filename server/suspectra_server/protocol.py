@@ -809,6 +809,12 @@ COMMAND_LINE_RESULT = (
     Field(
         "commandLine", "string", "Quoted for a shell. It names the program by its path, so it need not be on `PATH`."
     ),
+    Field(
+        "environment",
+        "Record<string, string>",
+        "Variables with which every pytest that runs in the folder is recorded, for an editor's terminals."
+        " `PYTHONPATH` is to be put before the value that is there.",
+    ),
 )
 
 COVERAGE_RESULT = (

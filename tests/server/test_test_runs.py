@@ -146,7 +146,7 @@ def test_why_a_run_failed_stays_until_the_next_one(client, project):
 def test_the_command_line_for_a_terminal_works_when_copied(client, project):
     client.start(project, options={"testCommand": ["pytest", "-q", "tests/test_b.py"]})
     line = client.request("suspectra/commandLine", {"folder": project.as_uri()})["commandLine"]
-    assert client.request("suspectra/commandLine") == {"commandLine": line}
+    assert client.request("suspectra/commandLine")["commandLine"] == line
     assert client.request("suspectra/commandLine", {"folder": "file:///elsewhere"}) is None
     # in a shell that has no such command on its PATH
     done = subprocess.run(

@@ -155,7 +155,7 @@ def terminal_width(out: TextIO) -> int:
 
 
 class Style:
-    """Adds colours on a terminal that supports them, unless NO_COLOR is set.
+    """Adds colours on a terminal that supports them, unless NO_COLOR is set, and elsewhere if FORCE_COLOR is.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Style:
 
     References
     ----------
-    https://no-color.org
+    https://no-color.org, https://force-color.org; that NO_COLOR counts more if both are set is pytest's rule, too.
 
     Examples
     --------
@@ -176,7 +176,9 @@ class Style:
     """
 
     def __init__(self, out: TextIO):
-        self.on = out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        fits = out.isatty() and os.environ.get("TERM") != "dumb"
+        forced = os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+        self.on = (fits or forced) and not os.environ.get("NO_COLOR")
 
     def __call__(self, text: str, *styles: str) -> str:
         """The text in these styles."""

@@ -5,6 +5,8 @@ runs another ``sitecustomize`` that it hides. The environment says what else to 
 
 - SUSPECTRA_RECORD: record the tests, before any module of the workspace is imported. It waits for pytest, which costs
 other processes one comparison for each import; if the command line names pytest, it starts at once.
+- SUSPECTRA_WORKSPACE: record every pytest that is started in this folder or below, as in a terminal of an editor. The
+variables that SUSPECTRA_RECORD needs are then set in the process that runs pytest, and no other process is changed.
 - SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It
 removes itself from the path and wraps the loader of sources; in processes that load nothing from the workspace, that is
 all.
@@ -114,7 +116,32 @@ def _start() -> None:
         print(f"suspectra: the recording begins late: {type(error).__name__}: {error}", file=sys.stderr)
 
 
-def _wait() -> None:
+def _in_workspace() -> bool:
+    """Whether the runs of this process are wanted: in the folder, of tests, and with a Python that can record."""
+    if sys.version_info < (3, 10) or {"--collect-only", "--co"} & set(sys.orig_argv):
+        return False
+    try:
+        root, folder = (os.path.join(os.path.realpath(p), "") for p in (os.environ["SUSPECTRA_WORKSPACE"], os.getcwd()))
+    except OSError:
+        return False  # the folder no longer exists
+    return folder.startswith(root)
+
+
+def _start_in_workspace() -> None:
+    """Make this process one that `suspectra record` started, as far as pytest sees it."""
+    try:
+        with _standard_library():
+            from suspectra_recorder.settings import record_here
+
+            record_here(os.environ)
+        sys.path.insert(0, _HERE)  # for pytest's option -p
+    except Exception as error:
+        print(f"suspectra: nothing is recorded: {type(error).__name__}: {error}", file=sys.stderr)
+    else:
+        _start()
+
+
+def _wait(start: "Callable[[], None]" = _start) -> None:
     """Start recording as soon as pytest is imported, before it loads its plugins."""
     loader, execute = _method("exec_module")
     waiting = True
@@ -126,8 +153,8 @@ def _wait() -> None:
             waiting = False
             if loader.exec_module is exec_module:
                 loader.exec_module = execute
-            if "SUSPECTRA_RECORD" in os.environ:
-                _start()
+            if "SUSPECTRA_RECORD" in os.environ or "SUSPECTRA_WORKSPACE" in os.environ:
+                start()
 
     _as_part_of(execute, exec_module)
     loader.exec_module = exec_module
@@ -206,7 +233,14 @@ def _attach_later(place: str) -> None:
 
 if "SUSPECTRA_RECORD" not in os.environ:
     sys.path[:] = _others_on_path()
+    if "SUSPECTRA_WORKSPACE" in os.environ and "SUSPECTRA_CHILD" not in os.environ and _in_workspace():
+        sys.modules["suspectra_start"] = sys.modules[__name__]
+        if _PYTEST in sys.modules or _runs_pytest():
+            _start_in_workspace()
+        else:
+            _wait(_start_in_workspace)
     _run_hidden()
+    customized_with = frozenset(sys.modules)
     if "SUSPECTRA_CHILD" in os.environ:
         _attach_later(os.environ["SUSPECTRA_CHILD"])
 elif "suspectra_bootstrap" not in os.environ.get("PYTEST_PLUGINS", ""):

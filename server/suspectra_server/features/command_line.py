@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from suspectra_recorder.settings import every_pytest
 from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.messages import CommandLine
 from suspectra_server.protocol import COMMAND_LINE
@@ -27,7 +28,8 @@ def register(session: Session) -> None:
             return None
         find = folder.test_arguments()
         words = await session.files.run(lambda: (*_program(), *find()))
-        return {"commandLine": plain(_quoted(words), MAX_TEXT)}
+        environment = every_pytest(str(folder.root), sys.executable)
+        return {"commandLine": plain(_quoted(words), MAX_TEXT), "environment": environment}
 
 
 def _program() -> tuple[str, ...]:
