@@ -10,11 +10,14 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from importlib.machinery import PathFinder
-from typing import Any
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.settings import BOOTSTRAP_FOLDER, CHILD_VARIABLE, PYTHON_VARIABLE, VARIABLE, recording_folder
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
 
 __builtins__ = own.builtins
 
@@ -27,7 +30,7 @@ _RUN = "import sys; sys.path[:] = [entry for entry in sys.path if entry]; from s
 _NEEDED = ("suspectra", "click", "numpy")
 
 
-def show(terminal: Any, workspace: str) -> None:
+def show(terminal: TerminalReporter, workspace: str) -> None:
     """Show what the finished tests make suspicious, in pytest's summary.
 
     Parameters

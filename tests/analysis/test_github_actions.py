@@ -328,9 +328,8 @@ def test_the_revision_of_the_action_is_installed(runner, tmp_path):
     """With a pip that only says what it was asked for: what it would download is not the action's."""
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "python3").write_text(
-        '#!/bin/sh\nmkdir -p "$4/bin"\nprintf \'#!/bin/sh\\necho "$@"\\n\' > "$4/bin/python"\nchmod +x "$4/bin/python"\n'
-    )
+    venv = ['mkdir -p "$4/bin"', """printf '#!/bin/sh\\necho "$@"\\n' > "$4/bin/python\"""", 'chmod +x "$4/bin/python"']
+    (programs / "python3").write_text("\n".join(["#!/bin/sh", *venv, ""]))
     (programs / "python3").chmod(0o755)
     temp = tmp_path / "another"
     temp.mkdir()
