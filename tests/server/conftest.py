@@ -21,7 +21,9 @@ from suspectra_server.server import make_server
 from suspectra_server.transport import wire
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-TIMEOUT_S = 30  # seconds; never reached but by a failure
+TIMEOUT_S = 300  # seconds; never reached but by a failure
+# time for searches that end by themselves: a busy machine must not end them
+SEARCH_SECONDS = {"investigationSeconds": 300, "causesSeconds": 300, "pathsSeconds": 300}
 MARKER = re.compile(r"#\s*suspect:\s*(\d+)")
 
 # what a client can do that can do everything this server makes use of
@@ -121,7 +123,7 @@ class Client:
 
     def start(self, *roots, **how):
         """Initialize, and wait for the first word about suspects."""
-        self.initialize(*roots, **how)
+        self.initialize(*roots, **{**how, "options": {**SEARCH_SECONDS, **(how.get("options") or {})}})
         if how.get("capabilities", CAPABLE) is CAPABLE:
             self.wait_for_state("ready", "noEvidence", "noFailingTests", "error", "stale")
         else:

@@ -192,7 +192,9 @@ class Protocol(LanguageServerProtocol):
 
         def done(future: Any) -> None:
             self._request_futures.pop(msg_id, None)
-            callback(future)
+            # of a handler of several parts, pygls would ask the cancelled part for its result
+            with suppress(asyncio.CancelledError):
+                callback(future)
 
         super()._execute_handler(msg_id, handler, done, args, kwargs)
 
