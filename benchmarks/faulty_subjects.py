@@ -26,11 +26,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
+from classic_subjects import make as make_classics
 from peer_subjects import SUBJECTS, from_sdist
 
 FAULTS = "faults.txt"
 PROGRAMS = Path(__file__).parent / "faulty_programs"
-FAMILIES = ("small", "mutants", "releases", "sqlparse")
+FAMILIES = ("small", "classic", "mutants", "releases", "sqlparse")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", ".git")
 _RELEASE = re.compile(r"sdist ([A-Za-z0-9_]+)[- ]([0-9.]*[0-9])")
 _KIND = re.compile(r"#\s*([^:]+)")
@@ -71,7 +72,9 @@ def subjects(wanted: list[str], only: list[str], cache: Path, corpus: Path | Non
             folder = PROGRAMS
         else:
             folder = cache / "subjects" / one
-            if one == "sqlparse":
+            if one == "classic":
+                make_classics(folder)
+            elif one == "sqlparse":
                 rebuild_sqlparse(folder)
             elif corpus is None:
                 sys.exit(f"{one} are rebuilt after a corpus: name its folder with --corpus")

@@ -54,7 +54,7 @@ def register(cli: click.Group) -> None:
         show_default=True,
         help="What is near: few different events, or late ones.",
     )
-    @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs are right, if no test knows.")
+    @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
     @click.option(
         "--exclude-marker", "excluded", multiple=True, metavar="NAME", help="Never run tests with this marker."

@@ -284,3 +284,25 @@ def test_bisection_finds_every_point_where_long_causes_change():
     assert found == (0, 152, ((119, 120), (122, 123)))
     assert not list(cause_steps(5, lambda point: None))
     assert not list(cause_steps(0, lambda point: "never"))
+
+
+def test_states_that_the_user_knows_to_be_right_or_wrong_narrow_the_chain(tests):
+    asked = []
+
+    def ask(question):
+        asked.append(question)
+        return "`base`" not in question and "`total`" not in question
+
+    report = search(tests, "test_member", "test_guest", ask=ask)[-1]
+    assert asked == [
+        "`base` is 502 in fee, after fee.py:13: right?",
+        "`self.member` is True in __init__, after fee.py:6: right?",
+        "`order.member` is True in fee, after fee.py:7: right?",
+    ]
+    assert [one.location.line for one in report.report] == [13, 14, 12]
+    assert report.notes[-1] == (
+        "By your answers the state is right after fee.py:7, and wrong after fee.py:13:"
+        " the fault is probably executed in between."
+    )
+    unknown = search(tests, "test_member", "test_guest", ask=lambda question: None)[-1]
+    assert unknown.report == search(tests, "test_member", "test_guest")[-1].report

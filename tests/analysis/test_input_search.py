@@ -13,6 +13,7 @@ from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.inputs import search as search_module
 from suspectra.inputs.search import InputSearch
+from suspectra.inputs.transitions import InputTransitions
 
 SHOP = """\
 VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
@@ -281,3 +282,42 @@ def test_the_command_asks_on_the_terminal(workspace):
     found = subprocess.run(paths, cwd=workspace, capture_output=True, text=True, input="y\n", check=False)
     assert json.loads(found.stdout)["with"] == "text='128'"
     assert "inc(text='128') gives 129: right?" in found.stderr
+
+
+@pytest.fixture(scope="module")
+def states(workspace):
+    names = ["test_fee[25-154]", "test_inc", "test_sqrt[3]", "TestProperties::test_fee"]
+    failing = [FailingTest(f"test_shop.py::{name}", "test_shop.py") for name in names]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    running = RepeatedTests(command, workspace, failing, kinds=["statements", "input"])
+    yield running, Paths(workspace)
+    running.close()
+
+
+def transitions(states, name, **options):
+    setting = PathSetting(FailingTest(f"test_shop.py::{name}", "test_shop.py"), *states, (), PathOptions(**options))
+    *_, last = InputTransitions(setting).search(PathSearchLimits(time.monotonic() + 60))
+    return last
+
+
+def test_another_input_is_the_passing_side_of_cause_transitions(states):
+    report = transitions(states, "test_fee[25-154]")
+    assert (report.technique, report.other) == ("cause-transitions-inputs", "weight=25, distance=1151")
+    assert [str(step) for step in report.transitions] == [
+        "`distance` is 154, not 1151, before shop.py:5",
+        "the test fails after shop.py:14",
+    ]
+    assert report.notes[0] == (
+        "test_shop.py::test_fee[25-154] fails with distance = 154, and passes from distance = 1151."
+    )
+    of_property = transitions(states, "TestProperties::test_fee")
+    assert str(of_property.transitions[0]).startswith("`distance` is ")
+
+
+def test_an_outcome_that_the_user_judged_is_the_passing_side_too(states):
+    report = transitions(states, "test_inc", ask=lambda question: "gives 129" in question or None)
+    assert report.other == "text='128'"
+    assert str(report.transitions[0]) == "`text` is '129', not '128', before shop.py:32"
+    assert "`number` is 129, not 128, since shop.py:34" in [str(step) for step in report.transitions]
+    nothing = transitions(states, "test_sqrt[3]")
+    assert (nothing.technique, nothing.found) == ("cause-transitions-inputs", False)

@@ -21,6 +21,9 @@ PATH_KIND = "path"
 STATEMENT_KIND = "statements"
 """The kind of runs whose executed statements are recorded, and whose states can be changed."""
 
+INPUT_KIND = "input"
+"""The kind of runs with another input, which may be combined with those that note statements."""
+
 _PAPER = "Wang & Roychoudhury 2005"
 
 
@@ -109,7 +112,20 @@ _ALL = (
             "Where the test gets numbers and texts, and it is known what is right for others. Needs suspectra[smt].",
         ),
         "suspectra.inputs.search:InputSearch",
-        ("input",),
+        (INPUT_KIND,),
+    ),
+    PathTechnique(
+        TechniqueInfo(
+            "cause-transitions-inputs",
+            "Cause transitions from another input",
+            FAMILY,
+            "Cleve & Zeller 2005",
+            "the input that apg-inputs finds; dd(differences of the states) before each comparable statement",
+            frozenset({Need.LINES, Need.PATHS}),
+            "Which values make the difference where no test passes that does the same. Needs suspectra[smt].",
+        ),
+        "suspectra.inputs.transitions:InputTransitions",
+        (STATEMENT_KIND, INPUT_KIND),
     ),
 )
 TECHNIQUES = {technique.info.name: technique for technique in _ALL}

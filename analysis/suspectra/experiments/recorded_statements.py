@@ -21,6 +21,42 @@ STATEMENTS: Job = {"kind": "statements"}
 """The job that changes nothing, and notes the executed statements."""
 
 
+class GivenInput(Runs):
+    """Runs tests with another input than their own.
+
+    Parameters
+    ----------
+    runs : Runs
+        What runs them; it was started for runs of the kind ``input``, too.
+    given : Job
+        The input, as :func:`suspectra.inputs.tried.input_job` makes it.
+
+    Examples
+    --------
+    >>> class Known(Runs):
+    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...         print(jobs)
+    ...         return []
+    ...     def close(self):
+    ...         pass
+    >>> runs = GivenInput(Known(), {"kind": "input", "call": 1})
+    >>> runs.ask("test_price", [STATEMENTS], steps=10, seconds=10)
+    [{'kind': 'statements', 'input': {'kind': 'input', 'call': 1}}]
+    []
+    """
+
+    def __init__(self, runs: Runs, given: Job):
+        self._runs, self._given = runs, given
+        self.workspace = runs.workspace
+
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
+        """Run a test with the input once for each job."""
+        return self._runs.ask(test, [{**job, "input": self._given} for job in jobs], steps=steps, seconds=seconds)
+
+    def close(self) -> None:
+        """Do nothing: what runs the tests belongs to others."""
+
+
 class RecordedRun(NamedTuple):
     """A run with the statements that it executed.
 

@@ -26,6 +26,7 @@ from suspectra.paths.distance import parting
 from suspectra.paths.report import PathReport
 from suspectra.paths.turns import turned_branches
 from suspectra.quantity import enumeration
+from suspectra_recorder.experiments.exchange import Job
 
 MAX_TURNED = 3
 """Decisions that come out differently in a path."""
@@ -55,15 +56,39 @@ class InputSearch(PathSearcher):
     setting : PathSetting
         What the search is about.
 
+    Attributes
+    ----------
+    failing : TriedRun or None
+        The run with the failing input, once that is known.
+    found : TriedRun or None
+        The run with the other input, if one was found.
+
     Examples
     --------
     >>> from suspectra.experiments.path_techniques import TECHNIQUES
     >>> TECHNIQUES["apg-inputs"].load() is InputSearch
     True
+
+    What was found can be run again:
+
+    >>> from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+    >>> from suspectra.experiments.recorded_paths import Paths
+    >>> test = FailingTest("test_fee.py::test_fee", "test_fee.py")
+    >>> search = InputSearch(PathSetting(test, RepeatedTests([], folder, [test]), Paths(folder), []))
+    >>> ended, input_ = {"outcome": "failed", "exception": "", "seconds": 0.1}, {"positions": [], "end": -1}
+    >>> failing, found = (
+    ...     TriedRun.from_answer({**ended, "input": {**input_, "parts": [("n", "int", n)]}}, Paths(folder))
+    ...     for n in (154, 1151)
+    ... )
+    >>> search.failing = failing
+    >>> search.job(found)["given"]
+    {'n': 1151}
     """
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
+        self.failing: TriedRun | None = None
+        self.found: TriedRun | None = None
         self._call, self._drawn, self._seconds = -1, "", TRACE_S
         self._strategies: Mapping[str, str] = {}
         self._asked, self._candidates = 0, 0
@@ -81,7 +106,7 @@ class InputSearch(PathSearcher):
         if not is_available():
             cause = "inputs are found by a solver that is not installed"
             raise EvidenceError(Problem("", "", cause, "pip install 'suspectra[smt]'"))
-        failing = self._failing()
+        failing = self.failing = self._failing()
         yield self._report(failing, None, [], complete=False)
         near, solver = failing.parts, SmtSolver()
         stays = fixed(self._strategies)
@@ -112,6 +137,7 @@ class InputSearch(PathSearcher):
             if found is not None:
                 break
             yield self._report(failing, None, notes, complete=False)
+        self.found = found
         complete = found is not None or not (steering.is_over or left or self._is_tired)
         if left:
             notes.append(f"The first {most} paths were tried, and there are more: it may be another one.")
@@ -124,6 +150,22 @@ class InputSearch(PathSearcher):
                 f"{stuck} of {_decisions(len(branches))} can't be changed by any input that goes the same way."
             )
         yield self._report(failing, found, notes, complete=complete)
+
+    def job(self, run: TriedRun) -> Job:
+        """The input of a run, with plain values.
+
+        Parameters
+        ----------
+        run : TriedRun
+            `failing` or `found`.
+
+        Returns
+        -------
+        Job
+            For :class:`~suspectra.experiments.recorded_statements.GivenInput`.
+        """
+        assert self.failing is not None
+        return input_job(self._changes(self.failing, run), self._call, self._drawn, symbolic=False)
 
     # the failing run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -79,6 +79,67 @@ class Transition(NamedTuple):
             return f"the test fails after {self.location.short}"
         causes = " and ".join(map(str, self.places))
         return f"{causes}, {'before' if self.first else 'since'} {self.location.short}"
+
+
+class Infection(NamedTuple):
+    """Between which transitions of a chain a state becomes wrong.
+
+    Parameters
+    ----------
+    right : int
+        The last transition whose cause is right; -1 for none.
+    wrong : int
+        The first one whose cause is wrong, or the failure.
+
+    Examples
+    --------
+    >>> Infection(-1, 0).wrong
+    0
+    """
+
+    right: int
+    wrong: int
+
+
+def infection(chain: Sequence[Transition], is_right: Callable[[Transition], bool | None]) -> Infection:
+    """Ask by bisection which causes of a chain are right, since a wrong one makes those after it wrong.
+
+    Parameters
+    ----------
+    chain : sequence of Transition
+        From the first cause to the failure, which is wrong.
+    is_right : callable
+        Says whether the cause of a transition is what it should be; None where that is not known.
+
+    Returns
+    -------
+    Infection
+        The fault is probably executed in between (CT/infected of Cleve & Zeller 2005).
+
+    Examples
+    --------
+    >>> def step(line, *places):
+    ...     return Transition(Location("fee.py", line, line), 1, places, False, ())
+    >>> chain = [step(line, CausePlace("base", "fee", str(line), "0")) for line in (5, 6, 7, 8)]
+    >>> infection([*chain, step(9)], lambda one: one.location.line < 7)
+    Infection(right=1, wrong=2)
+    >>> infection([*chain, step(9)], lambda one: None)
+    Infection(right=-1, wrong=4)
+    """
+    right, wrong = -1, len(chain) - 1
+    open_ = [number for number, one in enumerate(chain) if one.places]
+    while open_:
+        middle = open_[len(open_) // 2]
+        answer = is_right(chain[middle])
+        if answer is None:
+            open_.remove(middle)
+        elif answer:
+            right = middle
+            open_ = [number for number in open_ if number > middle]
+        else:
+            wrong = middle
+            open_ = [number for number in open_ if number < middle]
+    return Infection(right, wrong)
 
 
 class CauseSteps(NamedTuple):

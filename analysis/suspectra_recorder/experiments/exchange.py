@@ -145,6 +145,8 @@ class Job(_Kind, total=False):
     """The arguments that a property test drew, as Python writes them; empty for none."""
     symbolic: bool
     """Whether the parts of the input are symbols."""
+    input: Job
+    """Another input during this run, as a job of the kind ``input``."""
     only: list[tuple[str, int]]
     """Files and lines whose functions are traced, besides test code; all unless there."""
     point: int

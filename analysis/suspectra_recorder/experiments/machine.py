@@ -226,6 +226,8 @@ class _Machine:
         self._attempt, self._exception, self._message = Attempt(), "", ""
         kind = self.kinds[job["kind"]]
         self.board.limit(request["steps"])
+        if "input" in job:
+            self.kinds["input"].apply(job["input"])
         kind.apply(job)
         began = time.perf_counter()
         try:
@@ -243,6 +245,8 @@ class _Machine:
             "seconds": seconds,
         }
         answer.update(kind.take_back())  # type: ignore[typeddict-item]  # some of the same keys
+        if "input" in job:
+            self.kinds["input"].take_back()
         return answer
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:

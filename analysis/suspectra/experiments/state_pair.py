@@ -1,0 +1,328 @@
+"""The states of a failing and a passing run, compared before corresponding statements."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.cancellation import check
+from suspectra.experiment import Outcome
+from suspectra.experiments.recorded_statements import RecordedRun, Statements, state_before
+from suspectra.experiments.runs import Answer, Runs
+from suspectra.location import Location
+from suspectra.paths.delta_debugging import Differences, Verdict, isolate
+from suspectra.paths.memory import Place, StateDifference, compare_states, content_at
+from suspectra.paths.structure import comparable_points
+from suspectra.paths.transitions import CausePlace, CauseSteps, Transition, cause_steps
+from suspectra_recorder.experiments.exchange import MemoryGraph
+from suspectra_recorder.experiments.memory_graph import MAX_NODES
+
+MAX_RUNS = 300
+"""Runs for the cause at one point."""
+
+MAX_AROUND = 20
+"""Statements that are named besides that of a transition."""
+
+
+class _Failure(NamedTuple):
+    """How a test failed: the exception, where the program raised it, where the test did, and what was compared."""
+
+    exception: str
+    raised: tuple[object, ...]
+    line: int
+    sides: tuple[str, ...]
+
+    @classmethod
+    def of(cls, answer: Answer) -> _Failure:
+        noted = answer.noted
+        sides = noted.get("failed") or [[]]
+        return cls(answer.exception, tuple(noted.get("raised") or ()), noted.get("line", 0), tuple(sides[-1]))
+
+    def resembles(self, other: _Failure) -> bool:
+        """Whether another test failed by the same fault, as far as one can tell.
+
+        What two tests expect may be different, but not what the program gave them.
+        """
+        if (self.exception, self.raised, len(self.sides)) != (other.exception, other.raised, len(other.sides)):
+            return False
+        return not self.sides or any(one == two for one, two in zip(self.sides, other.sides, strict=True))
+
+
+class Side(NamedTuple):
+    """One of two runs that are compared.
+
+    Parameters
+    ----------
+    name : str
+        What sentences call it.
+    other : str
+        What a report calls it: its test, or its input.
+    runs : Runs
+        What runs it.
+    test : str
+        The name of the test.
+    run : RecordedRun
+        What it executes.
+
+    Examples
+    --------
+    >>> from suspectra.paths.path import Path
+    >>> run = RecordedRun(Answer(Outcome.PASSED, 0.1, ""), Path.from_events([(0, -1, -1)]))
+    >>> Side.of_test(None, "test_a", run).name
+    'test_a'
+    """
+
+    name: str
+    other: str
+    runs: Runs
+    test: str
+    run: RecordedRun
+
+    @classmethod
+    def of_test(cls, runs: Runs, test: str, run: RecordedRun) -> Side:
+        """The run of a test with its own input.
+
+        Parameters
+        ----------
+        runs : Runs
+            What runs it.
+        test : str
+            Its name.
+        run : RecordedRun
+            What it executes.
+
+        Returns
+        -------
+        Side
+            Both names are that of the test.
+        """
+        return cls(test, test, runs, test, run)
+
+
+class StatePair:
+    """The search for transitions between two runs.
+
+    Parameters
+    ----------
+    statements : Statements
+        Has recorded both runs.
+    failing, passing : Side
+        The runs. One whose outcome somebody else has judged may end with a failure of its own.
+    end : float
+        When to stop, as ``time.monotonic`` has it.
+
+    Attributes
+    ----------
+    points : list of (int, int)
+        Positions in both runs before which the states can be compared.
+    runs : int
+        How often a test ran.
+    stopped : bool
+        Whether there was no time for more.
+
+    Examples
+    --------
+    There is no time to compare states:
+
+    >>> from suspectra.paths.path import Path
+    >>> from suspectra.experiments.runs import Answer
+    >>> statements = Statements()
+    >>> statements.locations.append(Location("cart.py", 8, 8))
+    >>> failing, passing = (
+    ...     Side.of_test(None, test, RecordedRun(Answer(outcome, 0.1, ""), Path.from_events([(0, -1, -1)])))
+    ...     for test, outcome in (("test_a", Outcome.FAILED), ("test_b", Outcome.PASSED))
+    ... )
+    >>> pair = StatePair(statements, failing, passing, end=0.0)
+    >>> list(pair.search()), pair.stopped
+    ([], True)
+    >>> pair.location(0).short, pair.notes()
+    ('cart.py:8', [])
+    >>> pair.why_not().partition(":")[0]
+    'At all points that were compared, the variables of test_b are those of test_a'
+    """
+
+    def __init__(self, statements: Statements, failing: Side, passing: Side, end: float):
+        self._statements, self._end = statements, end
+        self.failing, self.passing = failing, passing
+        self.points = comparable_points(failing.run.path, passing.run.path)
+        self._failure = _Failure.of(failing.run.answer)
+        fails = passing.run.answer.outcome is Outcome.FAILED
+        self._passing_failure = _Failure.of(passing.run.answer) if fails else None
+        self._fixed: dict[str, None] = {}
+        self._full = self._not_minimal = False
+        self._with_differences = 0
+        self._causes: dict[int, tuple[CausePlace, ...]] = {}
+        self._places: dict[int, Place] = {}  # the first one of each cause
+        self._writers: dict[tuple[int, int], int] = {}
+        self._passed = False
+        self.runs = 0
+        self.stopped = False
+
+    def search(self) -> Iterator[tuple[Transition, ...]]:
+        """Look for the causes at comparable points.
+
+        Yields
+        ------
+        tuple of Transition
+            The chain, each time that more of it is known.
+        """
+        for steps in cause_steps(len(self.points), self._cause):
+            yield self._chain(steps)
+
+    def why_not(self) -> str:
+        """Say why there is no chain.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
+        if not self._with_differences:
+            return (
+                f"At all points that were compared, the variables of {self.passing.name} are those of "
+                f"{self.failing.name}: "
+                "look at what else the tests depend on, such as modules, files and attributes of classes."
+            )
+        cannot = f", perhaps because {_some(list(self._fixed))} can't be copied" if self._fixed else ""
+        return (
+            f"{self.passing.name} does not fail in the same way with the state of {self.failing.name}{cannot}: "
+            "a test that expects the same, or checks the same value, would tell more."
+        )
+
+    def notes(self) -> list[str]:
+        """Say what was left out.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
+        found = []
+        if self._fixed:
+            found.append(f"{_some(list(self._fixed))} can't be copied: the passing run kept its own.")
+        if self._full:
+            found.append(f"A state has more than {MAX_NODES} values: those that few steps lead to were compared.")
+        if self._not_minimal:
+            found.append(f"A cause was not narrowed down completely: that would take more than {MAX_RUNS} runs.")
+        return found
+
+    def _cause(self, point: int) -> tuple[CausePlace, ...] | None:
+        """The cause at a point; None where there is none, or no time."""
+        if self._out_of_time():
+            return None
+        at, there = self.points[point]
+        state, other = self._state(self.failing, at), self._state(self.passing, there)
+        if state is None or other is None:
+            return None
+        self._full |= state["full"] or other["full"]
+        compared = compare_states(state, other)
+        self._fixed.update(dict.fromkeys(compared.fixed))
+        differences = compared.differences
+        if not differences:
+            return None
+        self._with_differences += 1
+        wanted = self._run(there, differences)
+        if wanted is None or not wanted.resembles(self._failure):
+            return None
+        runs_before = self.runs
+
+        def test(some: Differences) -> Verdict:
+            found = self._run(there, [differences[one] for one in sorted(some)])
+            if found is None:
+                return Verdict.PASSES if self._passed else Verdict.UNRESOLVED
+            return Verdict.FAILS if found == wanted else Verdict.UNRESOLVED
+
+        isolated = isolate(
+            len(differences), test, lambda: self.runs - runs_before < MAX_RUNS and not self._out_of_time()
+        )
+        self._not_minimal |= not isolated.minimal
+        chosen = [differences[one] for one in sorted(isolated.cause)]
+        places = tuple(CausePlace(str(one.place), one.place.function, one.failing, one.passing) for one in chosen)
+        self._causes[point], self._places[point] = places, chosen[0].place
+        # the same place is the same cause, whatever is there
+        return tuple(place._replace(failing="", passing="") for place in places)
+
+    def _state(self, side: Side, point: int) -> MemoryGraph | None:
+        self.runs += 1
+        return state_before(side.runs, side.test, side.run, point)[1]
+
+    def _run(self, point: int, differences: Sequence[StateDifference]) -> _Failure | None:
+        """How the passing test fails if it gets these; None if it does not, or can't get them."""
+        self.runs += 1
+        changes = [one.change for one in differences]
+        side = self.passing
+        answer, _ = state_before(side.runs, side.test, side.run, point, changes)
+        failure = _Failure.of(answer) if answer.outcome is Outcome.FAILED else None
+        as_before = answer.outcome is side.run.answer.outcome and failure == self._passing_failure
+        self._passed = as_before and not answer.noted.get("refused")
+        return None if as_before or answer.noted.get("refused") else failure
+
+    def _out_of_time(self) -> bool:
+        check()
+        self.stopped |= time.monotonic() >= self._end
+        return self.stopped
+
+    def _chain(self, steps: CauseSteps) -> tuple[Transition, ...]:
+        begin, end = self.points[steps.first][0], self.points[steps.last][0]
+        chain = [Transition(*self._executed(begin), self._causes[steps.first], True, ())]
+        for before, after in steps.steps:
+            since, until = self.points[before][0], self.points[after][0]
+            writer = self._writer(since, until, self._places[after])
+            around = [self.location(at) for at in range(until - 1, since - 1, -1) if at != writer]
+            chain.append(Transition(*self._executed(writer), self._causes[after], False, _first(around)))
+        last = len(self.failing.run.path) - 1
+        around = [self.location(at) for at in range(last - 1, end - 1, -1)]
+        return (*chain, Transition(*self._executed(last), (), False, _first(around)))
+
+    def location(self, position: int) -> Location:
+        """Look up the statement at a position of the failing run.
+
+        Parameters
+        ----------
+        position : int
+            From 0.
+
+        Returns
+        -------
+        Location
+            Where it is.
+        """
+        return self._statements.locations[int(self.failing.run.path.statement[position])]
+
+    def _executed(self, position: int) -> tuple[Location, int]:
+        """The statement at a position of the failing run, and its how many-th time."""
+        statement = self.failing.run.path.statement
+        number = int(statement[position])
+        return self.location(position), int(np.count_nonzero(statement[: position + 1] == number))
+
+    def _writer(self, since: int, until: int, place: Place) -> int:
+        """The position of the statement after which the failing run had in a place what it has before `until`.
+
+        Between two points that can be compared, the failing run may have executed others.
+        """
+        if until - since == 1:
+            return since
+        if (since, until) not in self._writers:
+            writer = until - 1
+            state = self._state(self.failing, until)
+            for at in range(until - 1, max(since, until - MAX_AROUND) - 1, -1):
+                if state is None or self._out_of_time():
+                    break
+                before = self._state(self.failing, at)
+                if before is None or content_at(before, place) != content_at(state, place):
+                    writer = at
+                    break
+            self._writers[since, until] = writer
+        return self._writers[since, until]
+
+
+def _first(locations: Sequence[Location]) -> tuple[Location, ...]:
+    """Different ones, at most `MAX_AROUND`."""
+    return tuple(dict.fromkeys(locations))[:MAX_AROUND]
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
