@@ -55,6 +55,12 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--since", metavar="REV", help="With --failed-and-affected: also consider changes since this git revision."
 )
+@click.option(
+    "--live",
+    is_flag=True,
+    help="With --failed-and-affected, for runs on save: failing tests first, a line for each failure, an end after 50"
+    " new failures.",
+)
 @only_option
 @progress_option
 @click.option(
@@ -258,6 +264,7 @@ class _RecordOptions(TypedDict):
     recorder: str | None
     failed_and_affected: bool
     since: str | None
+    live: bool
     only: Path | None
     progress: Path | None
 

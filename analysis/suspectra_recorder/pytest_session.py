@@ -20,7 +20,7 @@ from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors, contained, failed
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import named
-from suspectra_recorder.instrumentation.own import json, os, sys
+from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.stack import Stack
@@ -29,6 +29,7 @@ from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope
+from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
 from suspectra_recorder.verdict import Attempts, failure_message
@@ -197,7 +198,7 @@ class _Session:
         self.failed = self.ended = False
         self.attempt = HookErrors(recorder).attempt
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
-        self.left_out = _read_selection(settings)
+        self.selection = Selection.read(settings.selection)
         self.new = self.deselected = 0
         self.progress = Progress(settings.progress)
         self.test_files = TestFiles(recorder)
@@ -214,6 +215,8 @@ class _Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
+        if self.selection is not None:
+            self.selection.shorten(self.config)
         manager = self.config.pluginmanager
         self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
         if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
@@ -274,8 +277,8 @@ class _Session:
                 if file in files:
                     files[file].append(name)
             self.recorder.collected(files, {"", *self._all_tried(names, partly)})
-        if self.left_out is not None:
-            self._leave_out(items, self.left_out)
+        if self.selection is not None:
+            self.new = self.selection.apply(items, self.config)
         for item in items:
             self._files_of(item)  # record them now, after they were imported
         self.test_files.imported()
@@ -304,20 +307,6 @@ class _Session:
             elif not inner:
                 tried.add(file)
         return tried
-
-    def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
-        """Deselect tests that need not run. Runs with another version of Python do not count."""
-        python, only = sys.version.split()[0], selection.get("only")
-        if only is not None:
-            needless = [item for item in items if item.nodeid not in only]
-        else:
-            needless = [item for item in items if selection["left_out"].get(item.nodeid) == python]
-        if needless:
-            gone = set(map(id, needless))
-            self.config.hook.pytest_deselected(items=needless)
-            items[:] = [item for item in items if id(item) not in gone]
-        known = {*selection["left_out"], *selection["chosen"]}
-        self.new = 0 if only is not None else sum(item.nodeid not in known for item in items)
 
     # each test
 
@@ -405,7 +394,7 @@ class _Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.left_out and self.left_out["left_out"]:
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.selection and self.selection.left_out:
             session.exitstatus = pytest.ExitCode.OK  # no test is affected, which is a success
         self.test_files.imported()
         self.recorder.outside()
@@ -490,11 +479,3 @@ def _file_of_argument(argument: str, root: str) -> str:
     """The file of a ``file::test`` argument, as in node ids."""
     path = os.path.abspath(argument.split("::")[0])
     return os.path.relpath(path, root).replace(os.sep, "/")
-
-
-def _read_selection(settings: Settings) -> dict[str, Any] | None:
-    if not settings.selection:
-        return None
-    with open(settings.selection, encoding="utf-8") as stream:
-        selection: dict[str, Any] = json.load(stream)
-    return selection

@@ -13,6 +13,7 @@ class Progress(TypedDict):
     done: int
     failed: int
     total: int
+    onSave: bool
 
 
 class Investigation(TypedDict):

@@ -598,8 +598,9 @@ STATUS_PARAMS = (
     Field("collectionErrors", "number", "What could not be collected; `suspectra/suspects` lists it."),
     Field(
         "progress",
-        "{done: number, failed: number, total: number} | null",
-        "While tests run: how many ended and how many of these failed; `total` is 0 while it is not known.",
+        "{done: number, failed: number, total: number, onSave: boolean} | null",
+        "While tests run: how many ended and how many of these failed; `total` is 0 while it is not known. `onSave`:"
+        " whether a save started the run, by the setting `run`.",
     ),
     Field(
         "investigation",

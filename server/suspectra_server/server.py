@@ -42,6 +42,7 @@ from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import LONG_NICE, Jobs
 from suspectra_server.session.learned_moves import Learned
 from suspectra_server.session.notices import Notices
+from suspectra_server.session.on_save import OnSave
 from suspectra_server.session.roots import root_of
 from suspectra_server.session.run_comparison import RunComparison
 from suspectra_server.session.status import status_of
@@ -116,6 +117,7 @@ class SuspectraServer(LanguageServer):
         self.test_run = TestRun(self, self.trust, self.files, self.keep_running)
         self.consent = Consent()
         self.experiment_run = ExperimentRun(self, self.trust, self.experiment_jobs, self.keep_running)
+        self.on_save = OnSave(self.trust, self.test_run, self.experiment_run, self.keep_running)
         self.cause_search: CauseSearch | None = None
         self.comparison: RunComparison | None = None
         self.notices = Notices(self, self.test_run, self.keep_running)
@@ -187,6 +189,7 @@ class SuspectraServer(LanguageServer):
 
     def stop_working(self) -> None:
         """Stop everything except writing files."""
+        self.on_save.stop()
         self.test_run.cancel()
         for task in list(self._tasks):
             task.cancel()
@@ -286,6 +289,7 @@ class SuspectraServer(LanguageServer):
         """Close a folder, and remove its diagnostics and pending notifications."""
         if folder := self.folders.get(uri):
             self.folders.remove(uri)
+            self.on_save.leave_out(folder)
             self.test_run.leave_out(folder)
             self.experiment_run.leave_out(folder)
             self.published.withdraw(folder)
@@ -413,11 +417,13 @@ def _register_lifecycle(server: SuspectraServer) -> None:
     def edited(params: lsp.DidChangeTextDocumentParams) -> None:
         if found := server.folders.containing(params.text_document.uri):
             found[0].edited(found[1])
+            server.on_save.edited(found[0])
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: lsp.DidSaveTextDocumentParams) -> None:
         if found := server.folders.containing(params.text_document.uri):
             found[0].sources_changed()
+            server.on_save.saved(*found)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:

@@ -62,6 +62,7 @@ class Settings:
     test_command: tuple[str, ...] = ("pytest",)
     test_interpreter: str = ""
     affected_only: bool = False
+    run: str = "manual"
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
     causes_seconds: float = CAUSES_SECONDS.default
@@ -107,7 +108,7 @@ class Setting:
     scope : str
         Where VS Code lets it be set.
     names : {"", "file", "program"}
-        Whether it names a file or a program; then a workspace that is not trusted can't set it.
+        Whether it names a file or a program, or when programs run; then a workspace that is not trusted can't set it.
     example : tuple of str
         A value, for the message about one that can't be used.
     """
@@ -311,6 +312,21 @@ SETTINGS = (
     ),
     Setting(
         Option(
+            "run",
+            Settings.run,
+            "When tests run by themselves: those that failed, that are new, or that what you saved can affect. Only in"
+            " a trusted workspace, only pytest and unittest, and only after a run that you started.",
+            values={
+                "manual": "Never.",
+                "onSave": "When you save a Python file. A newer save cancels the run.",
+                "onIdle": "After a save, once you have not typed for three seconds.",
+            },
+        ),
+        scope="resource",
+        names="program",
+    ),
+    Setting(
+        Option(
             "c_tests",
             Settings.c_tests,
             "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, as a list"
@@ -377,8 +393,8 @@ SETTINGS = (
     ),
 )
 
-RESTRICTED = tuple(setting.name for setting in SETTINGS if setting.names)
-"""Settings that name files or programs, which are not used in a workspace that is not trusted."""
+RESTRICTED = tuple(setting for setting in SETTINGS if setting.names)
+"""Settings that name files or programs, or say when programs run: not used in a workspace that is not trusted."""
 
 
 def read_settings(given: Mapping[str, object], base: Settings | None = None) -> tuple[Settings, list[str]]:

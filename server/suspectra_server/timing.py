@@ -7,6 +7,12 @@ from __future__ import annotations
 EVIDENCE_DEBOUNCE_S = 0.2
 """How long a file that is rewritten as a whole must stay unchanged before it is taken as complete."""
 
+SAVE_DEBOUNCE_S = 0.1
+"""The pause after a save before tests run: formatters save a second time, and *Save All* saves several files."""
+
+IDLE_S = 3.0
+"""How long nobody must type or save before tests run, for those who want them to run only then."""
+
 EDIT_DEBOUNCE_S = 0.1
 """How long nobody must type before marks are published again: less than a reader notices, more than the time between
 two keys."""

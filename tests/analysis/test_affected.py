@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -664,3 +665,25 @@ def test_random_edits_end_as_if_all_tests_had_run(tmp_path, seed):
             if program.tests[name.split("::")[1]][1] != 3:
                 assert some[name] == expected, (kind, name, reported)
     assert spared > (0 if seed else 20)  # how many depends on the edits
+
+
+def test_a_run_on_save_begins_with_what_failed_and_ends_after_many_new_failures(tmp_path):
+    """It says one line for each failure; what the recording says of it stays the same."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    (tmp_path / "app.py").write_text("def value():\n    return 1\n\n\ndef other():\n    return 2\n")
+    (tmp_path / "test_app.py").write_text(
+        "import pytest\nfrom app import other, value\n\n\n@pytest.mark.parametrize('n', range(70))\n"
+        "def test_value(n):\n    assert value() == 1\n\n\ndef test_other():\n    assert other() == 3\n"
+    )
+    assert record(tmp_path)[0] == 1
+    (tmp_path / "app.py").write_text("def value():\n    return 5\n\n\ndef other():\n    return 2\n")
+    command = [sys.executable, "-m", "suspectra", "record", "--failed-and-affected", "--live", "--", "pytest", "-v"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    verdicts = [line.split()[0] for line in done.stdout.splitlines() if "FAILED" in line and "%" in line]
+    assert verdicts == ["test_app.py::test_other", *(f"test_app.py::test_value[{n}]" for n in range(50))]
+    assert "def test_value" not in done.stdout
+    failed = [test for test in RecordingSource(tmp_path).read().tests if test.verdict.failing]
+    assert len(failed) == 51
+    assert {test.message.splitlines()[0] for test in failed} == {"assert 2 == 3", "assert 5 == 1"}
+    with pytest.raises(UsageError, match="--live: it goes with --failed-and-affected"):
+        record(tmp_path, live=True)

@@ -544,6 +544,7 @@ SETTINGS = {
     "git.enabled": False,
     "remote.autoForwardPorts": False,  # other programs of this machine open ports
     "files.autoSave": "off",  # the default of the web would write typed edits back
+    "suspectra.run": "manual",  # chosen, so that it is not offered in front of what is tested
 }
 
 

@@ -8,6 +8,7 @@ import venv
 import pytest
 
 from suspectra_server.session import processes
+from suspectra_server.session.test_run import OFFER
 
 INVALID_PARAMS, REQUEST_FAILED = -32602, -32803
 
@@ -193,7 +194,7 @@ def test_who_has_no_status_is_told_how_the_tests_ended(client, shop, capable):
     client.command("runTests")
     client.wait(lambda: len(client.messages) == 2)
     assert [message["message"] for message in client.messages] == [
-        "shop: 3 failing tests, 7 passing tests: 11 suspects",
+        f"shop: 3 failing tests, 7 passing tests: 11 suspects. {OFFER}",
         "shop: no test failed (10 passed), so there is nothing to localize",
     ]
 

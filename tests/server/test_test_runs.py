@@ -94,7 +94,7 @@ def test_it_is_said_how_many_tests_are_done_and_how_many_failed(client, project)
     client.start(project)
     run(client)
     reported = [status["progress"] for status in client.statuses if status["progress"]]
-    assert reported[-1] == {"done": 6, "failed": 1, "total": 6}
+    assert reported[-1] == {"done": 6, "failed": 1, "total": 6, "onSave": False}
     assert all(one["done"] <= other["done"] for one, other in itertools.pairwise(reported))
     assert any(status["message"] == "Running the tests: 6 of 6 tests, 1 failed" for status in client.statuses)
     reports = [value for value in client.progress if value["kind"] == "report"]
@@ -126,7 +126,7 @@ def test_output_comes_while_the_tests_run(client, project):
     client.start(project, options={"testCommand": ["pytest", "-s"]})
     assert client.command("runTests") is True
     client.wait(lambda: any("half way" in line["message"] for line in client.logged))
-    client.wait(lambda: client.statuses[-1]["progress"] == {"done": 6, "failed": 1, "total": 7})
+    client.wait(lambda: client.statuses[-1]["progress"] == {"done": 6, "failed": 1, "total": 7, "onSave": False})
     assert client.statuses[-1]["state"] == "runningTests"
     assert client.command("cancelTests") is True
 

@@ -11,6 +11,7 @@ import { setTranslator } from './l10n';
 import { Model } from './model';
 import { destination } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
+import { RunOffer } from './runOffer';
 import { Runs } from './runs';
 import { Slices } from './slices';
 import { StatusItem } from './status';
@@ -49,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
     slices,
     new CausesView(started, model),
     new Runs(started),
+    new RunOffer(model, context.globalState),
     new Explanations(started, model),
     new Answers(started),
     new Decorations(model),

@@ -43,6 +43,13 @@ export function statusText(condition: Condition): StatusText {
     case 'ranking':
       return status('loading~spin', t('Ranking'), condition.message || t('Ranking the suspects'));
     case 'runningTests':
+      if (condition.progress?.onSave) {
+        const label = t('{0}, since the save', progressText(condition.progress));
+        return {
+          ...status('sync~spin', saveText(condition.progress), condition.message),
+          label: `Suspectra: ${label}`,
+        };
+      }
       return status('loading~spin', progressText(condition.progress), condition.message || t('Recording a test run'));
     case 'noFailingTests':
       return status('pass', t('No failing test'), condition.message || t('No test failed in the last run'));
@@ -73,6 +80,12 @@ export function progressText(progress: Progress | null): string {
   const { done, total, failed } = progress;
   const counted = total ? t('{0} of {1} tests', done, total) : done === 1 ? t('1 test') : t('{0} tests', done);
   return failed ? t('{0}, {1} failed', counted, failed) : counted;
+}
+
+/** The same, as short as possible, for a run that a save started: it would flicker otherwise. */
+function saveText({ done, total, failed }: Progress): string {
+  const counted = total ? `${done}/${total}` : `${done}`;
+  return failed ? t('{0} · {1} ✗ this save', counted, failed) : t('{0} this save', counted);
 }
 
 function alteredText({ runs }: Investigation): string {

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { Server } from './client';
 import { type Heat, heats } from './heat';
 import { groupKey } from './failureGroups';
-import { type FailureGroup, type GroupSuspects, methods, type Suspect, type Suspects } from './protocol';
+import { type FailureGroup, type GroupSuspects, methods, type Status, type Suspect, type Suspects } from './protocol';
 import type { Condition } from './messages';
 
 export class Model implements vscode.Disposable {
@@ -122,6 +122,9 @@ export class Model implements vscode.Disposable {
         break;
       case 'runningTests':
         (previous.state === 'runningTests' ? this.progressed : this.changed).fire();
+        if (previous.state === 'runningTests' && isRankedAnew(previous, condition)) {
+          void this.fetch();
+        }
         break;
       case 'ranking':
         this.changed.fire();
@@ -170,6 +173,11 @@ export class Model implements vscode.Disposable {
     const heat = heats(suspects.map((suspect) => suspect.score));
     suspects.forEach((suspect, index) => this.heat.set(suspect, heat[index] ?? 1));
   }
+}
+
+/** Whether there is another ranking, which may happen several times in a run. */
+function isRankedAnew(previous: Status, next: Status): boolean {
+  return (['suspects', 'failed', 'passed'] as const).some((count) => previous[count] !== next[count]);
 }
 
 /** Whether nothing is new but the progress of an investigation. */

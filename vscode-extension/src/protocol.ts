@@ -34,6 +34,8 @@ export interface Progress {
   done: number;
   failed: number;
   total: number;
+  /** Whether a save started the run. */
+  onSave: boolean;
 }
 
 /** Result of the `suspectra/suspects` request. */

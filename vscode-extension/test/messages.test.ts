@@ -49,11 +49,23 @@ describe('statusText', () => {
   });
 
   it('counts the tests of a run', () => {
-    const said = (progress: Progress) => statusText({ ...status, state: 'runningTests', progress }).text;
+    const said = (counts: Omit<Progress, 'onSave'>) =>
+      statusText({ ...status, state: 'runningTests', progress: { ...counts, onSave: false } }).text;
     expect(said({ done: 0, failed: 0, total: 0 })).toBe('$(loading~spin) Running tests');
     expect(said({ done: 12, failed: 0, total: 817 })).toBe('$(loading~spin) 12 of 817 tests');
     expect(said({ done: 400, failed: 3, total: 817 })).toBe('$(loading~spin) 400 of 817 tests, 3 failed');
     expect(said({ done: 1, failed: 1, total: 0 })).toBe('$(loading~spin) 1 test, 1 failed');
+  });
+
+  it('is short while the tests run that a save can affect', () => {
+    const said = (done: number, failed: number, total: number) =>
+      statusText({ ...status, state: 'runningTests', progress: { done, failed, total, onSave: true } });
+    expect(said(0, 0, 0).text).toBe('$(sync~spin) 0 this save');
+    expect(said(3, 0, 59).text).toBe('$(sync~spin) 3/59 this save');
+    expect(said(12, 2, 59)).toMatchObject({
+      text: '$(sync~spin) 12/59 · 2 ✗ this save',
+      label: 'Suspectra: 12 of 59 tests, 2 failed, since the save',
+    });
   });
 
   it('asks for a folder where there is none', () => {

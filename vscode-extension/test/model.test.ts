@@ -109,11 +109,22 @@ it('keeps the suspects while tests run, and tells progress apart from changes', 
   await settled();
   const running = { ...status, state: 'runningTests' } as const;
   server.changed.fire(running);
-  server.changed.fire({ ...running, progress: { done: 1, failed: 0, total: 9 } });
+  server.changed.fire({ ...running, progress: { done: 1, failed: 0, total: 9, onSave: false } });
   server.changed.fire({ ...status, state: 'ranking' });
   expect([changes, progress]).toEqual([3, 1]);
   expect(model.suspects).toEqual([suspect]);
   expect(server.calls).toHaveLength(1);
+});
+
+it('fetches the suspects while tests run, each time they have been ranked anew', async () => {
+  const running = { ...status, state: 'runningTests' } as const;
+  server.changed.fire(running);
+  server.changed.fire({ ...running, progress: { done: 1, failed: 1, total: 9, onSave: true } });
+  expect(server.calls).toHaveLength(0);
+  server.changed.fire({ ...running, failed: 2 });
+  await settled();
+  expect(server.calls).toHaveLength(1);
+  expect(model.suspects).toEqual([suspect]);
 });
 
 it('names the folder of each suspect where there are several', async () => {

@@ -28,6 +28,7 @@ from suspectra_recorder.settings import Settings, inject_env, recording_folder
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 NOT_RECORDED = 2
 INTERRUPTED = 130
+_NEW_FAILURES = 50  # after these a run on save ends: more would tell nothing new
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
@@ -84,6 +85,7 @@ def run(
     recorder: str | None = None,
     failed_and_affected: bool = False,
     since: str | None = None,
+    live: bool = False,
     only: Path | None = None,
     progress: Path | None = None,
     report: TextIO | None = None,
@@ -115,6 +117,9 @@ def run(
         Leave out tests that passed last time and that no change since can affect.
     since : str, optional
         A git revision; differences from it count as changes too.
+    live : bool
+        For runs on save, with `failed_and_affected`: pytest runs the tests that failed last time first, shows a line
+        for each failure, and ends after 50 more failures than last time, unless it is told otherwise.
     only : path, optional
         A file with the names of the tests to run, one per line; other tests are left out.
     progress : path, optional
@@ -148,13 +153,14 @@ def run(
     chosen = resolve(command, root, python=python, environ=environment)
     if chosen.python:
         print(f"suspectra: running the tests with {chosen.python} ({chosen.reason})", file=report, flush=True)
-    if since is not None and not failed_and_affected:
-        raise UsageError(Problem("--since", "", "it goes with --failed-and-affected", "give both"))
+    if (since is not None or live) and not failed_and_affected:
+        given = "--live" if live else "--since"
+        raise UsageError(Problem(given, "", "it goes with --failed-and-affected", "give both"))
     if only is not None and failed_and_affected:
         raise UsageError(Problem("--only", "", "it does not go with --failed-and-affected", "give one of them"))
     unittest = runs_unittest(chosen.arguments, os.getcwd())
     if failed_and_affected:
-        selection = _selection(root, since, report)
+        selection = _selection(root, since, report, live=live)
     else:
         selection = _selected(only, root if unittest else None) if only else ""
     handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
@@ -193,7 +199,7 @@ def run(
     return INTERRUPTED if ended.interrupted and code not in (0, TESTS_FAILED) else code
 
 
-def _selection(root: str, since: str | None, report: TextIO) -> str:
+def _selection(root: str, since: str | None, report: TextIO, *, live: bool) -> str:
     """Decide which tests to run, report it, and write it to a file for the plugin."""
     from suspectra.selection.selection import select
 
@@ -201,7 +207,8 @@ def _selection(root: str, since: str | None, report: TextIO) -> str:
     print(f"suspectra: {selection.summary()}", file=report, flush=True)
     if notice := selection.notice():
         print(f"suspectra: {notice}", file=report, flush=True)
-    return _written({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected]})
+    order = {"first": selection.failed, "most": len(selection.failed) + _NEW_FAILURES} if live else {}
+    return _written({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected], **order})
 
 
 def _selected(only: Path, workspace: str | None) -> str:

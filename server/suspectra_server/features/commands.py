@@ -252,7 +252,7 @@ class Commands(ComparisonCommands):
             self._session.trust.require()
         except NotTrusted as error:
             raise RequestFailed(str(error)) from None
-        if self._session.test_run.running:
+        if self._session.test_run.running and not self._session.test_run.on_save:
             raise RequestFailed("Tests are already running.")
         folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
         if not folders:

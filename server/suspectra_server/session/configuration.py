@@ -22,7 +22,7 @@ class Configuration:
     options : object
         The client's initialization options.
     trust : Trust
-        Settings that name files or programs count only in a trusted workspace.
+        Settings that name files or programs, or say when these run, count only in a trusted workspace.
     """
 
     def __init__(self, options: object, trust: Trust):
@@ -64,13 +64,16 @@ class Configuration:
         given = {**self._initial, **self._pushed}
         if isinstance(answer, Mapping):
             given |= {name: value for name, value in answer.items() if value is not None}
-        left_out = [] if self._trust.granted else [name for name in RESTRICTED if given.get(name)]
-        # they name files or programs, which may be anywhere, even on other machines
+        left_out = []
+        if not self._trust.granted:
+            left_out = [one.name for one in RESTRICTED if given.get(one.name) not in (None, "", [], one.default)]
+        # the files and programs may be anywhere, even on other machines
         settings, complaints = read_settings({**given, **dict.fromkeys(left_out)}, defaults)
         if left_out:
             names = ", ".join(f"{SECTION}.{name}" for name in left_out)
             complaints.append(
-                f"The workspace is not trusted, so settings that name files or programs are not used: {names}."
+                f"The workspace is not trusted, so settings that name files or programs, or say when they run, are not"
+                f" used: {names}."
                 " Trust the workspace in your editor, or give a server on a socket the option --trusted, to use them"
             )
         return settings, complaints

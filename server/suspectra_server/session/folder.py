@@ -104,6 +104,7 @@ class Folder:
         self.snapshot = Snapshot(Ranking(State.RANKING, "Looking for a test run", settings.make_technique()))
         self.chosen: tuple[str, bool] | None = None
         self.removed = False
+        self._saved = ""
         self._real = real
         self._loop = asyncio.get_running_loop()
         self._files = files
@@ -180,9 +181,10 @@ class Folder:
         self.rankings.cancel()
         self.rankings.rank()
 
-    def test_arguments(self, *, chosen: bool = False) -> Callable[[], tuple[str, ...]]:
-        """A function for a worker thread: the arguments of `suspectra` that record all tests, or chosen ones."""
-        return partial(test_arguments, self.root, self.settings, self.rankings.recorded_by, chosen=chosen)
+    def test_arguments(self, *, chosen: bool = False, on_save: bool = False) -> Callable[[], tuple[str, ...]]:
+        """A function for a worker thread: the arguments of `suspectra` that record all tests, or some."""
+        recorder = self.rankings.recorded_by
+        return partial(test_arguments, self.root, self.settings, recorder, chosen=chosen, on_save=on_save)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""
@@ -216,6 +218,15 @@ class Folder:
         """A document of this folder changed."""
         if self._shows(path):
             self._edits.trigger(EDIT_DEBOUNCE_S)
+
+    def saved(self, path: str) -> None:
+        """A source was saved, and the tests that it can affect have not run yet: no outcome is shown as current."""
+        self._saved = path
+        self._update_snapshot()
+
+    def tests_ran(self) -> None:
+        """All tests that saved sources can affect have run: the next ranking has their outcomes."""
+        self._saved = ""
 
     def closed(self, path: str) -> None:
         """A document of this folder was closed."""
@@ -352,7 +363,15 @@ class Folder:
         )
         steps = self._next_steps.for_ranking(ranking)
         after = Snapshot(
-            ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors, steps
+            ranking,
+            placements,
+            self._marks.examined,
+            self._marks.innocent,
+            navigation,
+            by_steps,
+            errors,
+            steps,
+            self._saved,
         )
         if after.differs_from(previous):
             self.snapshot = after

@@ -23,7 +23,7 @@ _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "
 _MAX_FOLDERS, _MAX_FILES = 500, 200
 
 
-def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: bool) -> tuple[str, ...]:
+def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: bool, on_save: bool) -> tuple[str, ...]:
     """The arguments of `suspectra` that record the tests of a folder.
 
     Without settings, these are the tests of CTest in a build folder of the workspace if C or C++ was recorded last, or
@@ -38,6 +38,8 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
         The command that made the last recording; empty where there is none.
     chosen : bool
         The user has chosen some of the tests.
+    on_save : bool
+        The tests are those that failed, and those that changes can affect.
     """
     if settings.c_tests:
         return ("record-c", *settings.c_tests)
@@ -52,7 +54,8 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
         command = unittest_command(root) or command
     interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
-    return ("record", *interpreter, *fewer, "--", *command)
+    live = ("--failed-and-affected", "--live") if on_save else ()
+    return ("record", *interpreter, *(live or fewer), "--", *command)
 
 
 def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
     if state in (State.RUNNING_TESTS, State.RANKING):
         preliminary = urgent is not None and urgent.snapshot.ranking.preliminary
         ranking = f"Ranking: {message}" if preliminary else "Ranking"
-        message = f"Running the tests: {run.progress}" if state is State.RUNNING_TESTS else ranking
+        which = "tests that failed or that the save can affect" if run.on_save else "the tests"
+        message = f"Running {which}: {run.progress}" if state is State.RUNNING_TESTS else ranking
     named = urgent or next(iter(folders), None)
     technique = named.snapshot.ranking.technique if named else Settings().make_technique()
     return {
@@ -48,7 +49,8 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
 
 
 def _progress(run: TestRun) -> Progress:
-    return {"done": run.progress.done, "failed": run.progress.failed, "total": run.progress.total}
+    done, failed, total = run.progress.done, run.progress.failed, run.progress.total
+    return {"done": done, "failed": failed, "total": total, "onSave": run.on_save}
 
 
 def _investigation(experiments: ExperimentRun) -> Investigation:

@@ -1,18 +1,21 @@
-"""Running the tests when the user asks for it, with a progress bar that can cancel them."""
+"""Running the tests, when the user asks for it or after a save, with a way to cancel them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from lsprotocol import types as lsp
 
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError
-from suspectra.processes.events import Ended, Output, TestProgress, Trouble
+from suspectra.processes.events import Ended, Output, Started, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.quantity import many
@@ -20,7 +23,7 @@ from suspectra.recording.endings import in_words
 from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.jobs import NICE, Jobs
 from suspectra_server.session.processes import SUSPECTRA, environment, events_of
 from suspectra_server.session.progress_bar import ProgressBar
 from suspectra_server.session.run_log import RunLog
@@ -30,9 +33,62 @@ log = logging.getLogger(__name__)
 
 _USAGE = 2  # the first exit status of pytest that says that not all tests were run
 
+OFFER = 'With the setting run: "onSave", the tests that a change can affect run whenever you save.'
+"""What clients without a list of settings say after the first failing run."""
+
+
+@dataclass(eq=False)
+class Run:
+    """A run that was asked for.
+
+    Parameters
+    ----------
+    folders : list of Folder
+        Those that are left, the present one first.
+    tests : mapping of str to sequence of str
+        Which tests to run of a folder, by its URI; all of them by default.
+    on_save : bool
+        Whether a save started it. Then the tests are those that failed, and those that changes can affect.
+
+    Attributes
+    ----------
+    cancelled : bool
+        Whether it is to end.
+    gave_way : bool
+        Whether it is to end because another run is to begin.
+    token : Token
+        Ends the run in the present folder.
+    """
+
+    folders: list[Folder]
+    tests: Mapping[str, Sequence[str]]
+    on_save: bool = False
+    cancelled: bool = False
+    gave_way: bool = False
+    token: Token = field(default_factory=Token)
+
+    def cancel(self) -> None:
+        """End it."""
+        self.cancelled = self.token.cancelled = True
+
+
+class Observer(Protocol):
+    """Who is told of runs."""
+
+    def began(self, folder: Folder, run: Run) -> None:
+        """A run has begun in a folder."""
+
+    def ended(self, folder: Folder, run: Run, complete: bool) -> None:
+        """It has ended there, with all tests that it was to run, or not."""
+
+    def idle(self) -> None:
+        """No run is left."""
+
 
 class TestRun:
-    """Runs the tests of folders, one folder after another, and one run at a time.
+    """Runs the tests of folders, one folder after another, and one run after another.
+
+    A run that a save started gives way to every other run.
 
     Parameters
     ----------
@@ -45,6 +101,7 @@ class TestRun:
 
     Attributes
     ----------
+    observers : list of Observer
     progress : TestProgress
         The progress of the run in the present folder.
     failures : dict of str to str
@@ -56,24 +113,28 @@ class TestRun:
         self._trust = trust
         self._files = files
         self._keep_running = keep_running
-        self._folders: list[Folder] = []
-        self._token = Token()  # of the present folder's run
-        self._cancelled = False
-        self._tests: Mapping[str, Sequence[str]] = {}
+        self._runs: list[Run] = []  # the first of them is going on
+        self.observers: list[Observer] = []
         self.progress = TestProgress()
         self.failures: dict[str, str] = {}
         self._unranked: set[Folder] = set()  # whose tests have run, but are not ranked yet
+        self._offered = False
 
     @property
     def running(self) -> bool:
         """Whether tests are running."""
-        return bool(self._folders)
+        return bool(self._runs)
+
+    @property
+    def on_save(self) -> bool:
+        """Whether tests are running only because of a save."""
+        return self.running and all(run.on_save for run in self._runs)
 
     def runs(self, folder: Folder) -> bool:
-        """Whether the tests of a folder are running, or waiting for those of others."""
-        return folder in self._folders
+        """Whether the tests of a folder are running, or waiting for others."""
+        return any(folder in run.folders for run in self._runs)
 
-    async def start(self, folders: list[Folder], tests: Mapping[str, Sequence[str]]) -> None:
+    async def start(self, folders: list[Folder], tests: Mapping[str, Sequence[str]], *, on_save: bool = False) -> None:
         """Start the tests, and return while they run.
 
         Parameters
@@ -81,6 +142,8 @@ class TestRun:
         folders : list of Folder
         tests : mapping of str to sequence of str
             Which tests to run of a folder, by its URI; all of them by default.
+        on_save : bool
+            Whether a save starts them. Then the tests are those that failed, and those that changes can affect.
 
         Raises
         ------
@@ -88,27 +151,35 @@ class TestRun:
             When the workspace is not trusted.
         """
         self._trust.require()
-        self._folders = folders
-        self._tests = tests
-        self._cancelled = False
+        self.give_way()
+        self._runs.append(Run(list(folders), tests, on_save))
         self.progress = TestProgress()
         for folder in folders:
             self.failures.pop(folder.uri, None)
         self._client.send_status()
-        self._keep_running(asyncio.ensure_future(self._run()))
+        if len(self._runs) == 1:
+            self._keep_running(asyncio.ensure_future(self._work()))
+
+    def give_way(self) -> None:
+        """End a run that a save started: another one is to begin."""
+        for run in self._runs:
+            if run.on_save and not run.cancelled:
+                run.gave_way = True
+                run.cancel()
 
     def cancel(self) -> None:
         """Stop the tests."""
-        self._cancelled = True
-        self._token.cancelled = True
+        for run in self._runs:
+            run.cancel()
 
     def leave_out(self, folder: Folder) -> None:
         """A folder was removed: end its run, or don't begin it."""
         self._unranked.discard(folder)
-        if self._folders and self._folders[0] is folder:
-            self._token.cancelled = True
-        elif folder in self._folders:
-            self._folders.remove(folder)
+        for number, run in enumerate(self._runs):
+            if number == 0 and run.folders[:1] == [folder]:
+                run.token.cancelled = True
+            elif folder in run.folders:
+                run.folders.remove(folder)
 
     def ranked(self, folder: Folder) -> None:
         """Show the outcome of a run, if the client does not show it by itself."""
@@ -118,45 +189,77 @@ class TestRun:
         snapshot = folder.snapshot
         if not self._client.supports_status and snapshot.state is not State.ERROR:
             suspects = f": {many(len(snapshot.marks), 'suspect')}" if snapshot.marks else ""
-            self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
+            self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}{self._offer(folder)}")
 
-    async def _run(self) -> None:
-        progress = await ProgressBar.begin(self._client, self.cancel, "running tests")
+    def _offer(self, folder: Folder) -> str:
+        """After the first failing run, that there is a setting for runs on save."""
+        if self._offered or not folder.snapshot.ranking.failing or folder.settings.run != "manual":
+            return ""
+        self._offered = True
+        return f". {OFFER}"
+
+    async def _work(self) -> None:
         try:
-            while self._folders and not self._cancelled:
-                ended = await self._record(self._folders[0], progress)
-                done = self._folders.pop(0)
-                if ended and not done.removed:
-                    self._unranked.add(done)
-                done.rankings.rank()
+            while self._runs:
+                await self._do(self._runs[0])
+                self._runs.pop(0)
         finally:
-            self._folders = []
-            progress.end("cancelled" if self._cancelled else "done")
+            self._runs.clear()
             self._client.send_status()
+        for observer in self.observers:
+            observer.idle()
 
-    async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
-        """Run the tests of a folder, and return whether all were run."""
+    async def _do(self, run: Run) -> None:
+        """Run the tests of all folders of a run."""
+        shown = not (run.on_save and self._client.supports_status)  # which shows them without a notification
+        cancel, title = self.cancel, "running tests"
+        progress = await ProgressBar.begin(self._client, cancel, title) if shown else ProgressBar(self._client, None)
+        try:
+            while run.folders and not run.cancelled:
+                folder = run.folders[0]
+                for observer in self.observers:
+                    observer.began(folder, run)
+                ran, complete = await self._record(folder, run, progress)
+                run.folders.pop(0)
+                if ran and not run.on_save and not folder.removed:
+                    self._unranked.add(folder)
+                folder.rankings.rank()
+                for observer in self.observers:
+                    observer.ended(folder, run, complete)
+        finally:
+            for folder in run.folders:
+                for observer in self.observers:
+                    observer.ended(folder, run, complete=False)
+            progress.end("cancelled" if run.cancelled else "done")
+
+    async def _record(self, folder: Folder, run: Run, progress: ProgressBar) -> tuple[bool, bool]:
+        """Run the tests of a folder, and return whether they were run, and whether all of them have ended."""
         with await self._files.run(ScratchFolder) as scratch:
-            tests = self._tests.get(folder.uri)
-            show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
+            tests = run.tests.get(folder.uri)
+            show = folder.test_arguments(on_save=run.on_save)
+            find = folder.test_arguments(chosen=tests is not None, on_save=run.on_save)
             shown, program = await self._files.run(lambda: (show(), _program(find(), tests, folder.root, scratch)))
-            self._token = Token()
-            if self._cancelled or folder.removed:
-                return False
-            self.progress = TestProgress()
+            run.token = Token()
+            if run.cancelled or folder.removed:
+                return False, False
+            seen = TestProgress()
             progress.report(" ".join(shown), None)
             log = RunLog(self._log)
             trouble, status = "", _USAGE
             try:
-                async with aclosing(events_of(self._trust, program, self._token)) as events:
+                async with aclosing(events_of(self._trust, program, run.token)) as events:
                     async for event in events:
                         match event:
+                            case Started(pid) if run.on_save:
+                                _lower_priority(pid)
                             case Output(lines):
                                 log.add(lines)
                             case TestProgress():
-                                self.progress = event
-                                self._client.send_status()
-                                progress.report(str(event), event.percentage)
+                                seen = event
+                                if not run.cancelled:
+                                    self.progress = event
+                                    self._client.send_status()
+                                    progress.report(str(event), event.percentage)
                             case Trouble(text):
                                 trouble = text
                             case Ended():
@@ -165,13 +268,16 @@ class TestRun:
                 trouble = str(error)
             finally:
                 log.end()
-        if self._cancelled:
-            return False
+        if run.cancelled:
+            return False, False
         if status >= _USAGE:
             failure = trouble or f"{' '.join(shown)}: {in_words(status)}: {log.last.strip() or 'no output'}"
             self.failures[folder.uri] = failure
-            self._client.answer(failure, lsp.MessageType.Error)
-        return status < _USAGE
+            if run.on_save:
+                self._log(failure)
+            else:
+                self._client.answer(failure, lsp.MessageType.Error)
+        return status < _USAGE, status < _USAGE and seen.done >= seen.total
 
     def _log(self, text: str) -> None:
         self._client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
@@ -189,3 +295,10 @@ def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, sc
         options += ["--only", str(listing)]
     arguments = (*SUSPECTRA, kind, *options, *rest)
     return Program(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)
+
+
+def _lower_priority(pid: int) -> None:
+    """Let everything else on the machine come first: nobody waits for these tests with nothing else to do."""
+    if hasattr(os, "setpriority"):  # not on Windows
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, pid, NICE)

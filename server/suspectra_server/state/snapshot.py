@@ -62,6 +62,8 @@ class Snapshot:
         What kept tests from being collected.
     next_steps : mapping of int to str
         For suspects in a tie what would tell it apart, in one sentence, by element.
+    saved : str
+        A source that was saved, and whose tests have not all run since; empty for none.
     """
 
     ranking: Ranking
@@ -72,11 +74,12 @@ class Snapshot:
     by_steps: bool = False
     errors: tuple[ErrorMark, ...] = ()
     next_steps: Mapping[int, str] = field(default_factory=dict)
+    saved: str = ""
 
     def differs_from(self, other: Snapshot) -> bool:
         """Whether there is any difference to show."""
         same = self.ranking is other.ranking and self.navigation is other.navigation
-        names = ("placements", "examined", "innocent", "by_steps", "errors", "next_steps")
+        names = ("placements", "examined", "innocent", "by_steps", "errors", "next_steps", "saved")
         return not (same and all(getattr(self, name) == getattr(other, name) for name in names))
 
     @cached_property
@@ -147,13 +150,18 @@ class Snapshot:
     @property
     def state(self) -> State:
         """The state of the ranking, or `STALE` if sources have changed since."""
-        return State.STALE if self.ranking.state is State.READY and self.changed else self.ranking.state
+        ranked = self.ranking.state
+        if ranked is State.READY and (self.saved or self.changed):
+            return State.STALE
+        return State.STALE if ranked is State.NO_FAILING_TESTS and self.saved else ranked
 
     @property
     def message(self) -> str:
         """One sentence for people."""
         if self.state is not State.STALE or self.ranking.state is State.STALE:
             return self.ranking.message
+        if self.saved:
+            return f"{self.saved} was saved since, and not all tests that it can affect have run"
         files = self.changed[0] if len(self.changed) == 1 else f"{len(self.changed)} files with suspects"
         return f"{files} changed since the tests ran"
 

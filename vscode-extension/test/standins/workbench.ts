@@ -271,6 +271,8 @@ const record =
 
 export const workbench = {
   settings: defaults(),
+  /** The settings of the workspace that a person or the extension has set. */
+  written: {} as Settings,
   context: {} as Record<string, unknown>,
   registered: new Map<string, (...args: unknown[]) => unknown>(),
   clipboard: '',
@@ -294,6 +296,7 @@ export const workbench = {
   /** As after the start of the editor, with these folders. */
   reset(...folders: string[]): void {
     workbench.settings = defaults();
+    workbench.written = {};
     workbench.context = {};
     workbench.registered.clear();
     for (const list of [workbench.errors, workbench.informed, workbench.statusMessages, workbench.log]) {
@@ -370,7 +373,10 @@ export const workbench = {
     createOutputChannel: () => workbench.output,
     showErrorMessage: (text: string) => record(workbench.errors)(text),
     showWarningMessage: (text: string) => record(workbench.errors)(text),
-    showInformationMessage: (text: string) => record(workbench.informed)(text),
+    showInformationMessage: async (text: string, ...choices: unknown[]) => {
+      await record(workbench.informed)(text);
+      return choices.find((choice) => choice === workbench.answer);
+    },
     setStatusBarMessage: (text: string) => workbench.statusMessages.push(text),
     showTextDocument: (uri: api.Uri, { selection }: { selection: api.Range }) =>
       workbench.opened.push(`${uri.path}:${selection.start.line + 1}`),
@@ -389,6 +395,13 @@ export const workbench = {
     notebookDocuments: [],
     getConfiguration: (section?: string) => ({
       get: (name: string, otherwise?: unknown) => settingAt([section, name].filter(Boolean).join('.')) ?? otherwise,
+      inspect: (name: string) => ({ workspaceValue: workbench.written[`${section}.${name}`] }),
+      update: (name: string, value: unknown, target: api.ConfigurationTarget) => {
+        if (target === values.ConfigurationTarget.Workspace) {
+          workbench.written[`${section}.${name}`] = value;
+        }
+        return Promise.resolve();
+      },
     }),
     getWorkspaceFolder: (uri: api.Uri) =>
       workbench.workspace.workspaceFolders.find((folder) => `${uri.path}/`.startsWith(`${folder.uri.path}/`)),

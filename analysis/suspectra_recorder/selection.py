@@ -1,0 +1,150 @@
+"""Which of the tests that pytest collected are to run, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json, sys
+
+__builtins__ = own.builtins
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The tests to run, as the command that started pytest has chosen them.
+
+    Parameters
+    ----------
+    left_out : dict of str to str
+        Tests that need not run, each with the version of Python in which it ran last.
+    chosen : tuple of str
+        The other tests that were recorded.
+    only : tuple of str, optional
+        The only tests to run, whatever was recorded.
+    first : tuple of str
+        Tests that run before the others: those that failed last time.
+    most : int
+        After how many failures a run on save ends; 0 for another run.
+
+    Examples
+    --------
+    >>> _ = (folder / "chosen").write_text('{"left_out": {"test_a": "3.12.3"}, "chosen": ["test_b"]}')
+    >>> Selection.read(str(folder / "chosen")).chosen
+    ('test_b',)
+    """
+
+    left_out: Mapping[str, str]
+    chosen: Sequence[str]
+    only: Sequence[str] | None = None
+    first: Sequence[str] = ()
+    most: int = 0
+
+    @classmethod
+    def read(cls, path: str) -> Selection | None:
+        """Read a selection from a file.
+
+        Parameters
+        ----------
+        path : str
+            A JSON file with an object of these fields; empty for none.
+
+        Returns
+        -------
+        Selection or None
+            None if all tests run.
+
+        Raises
+        ------
+        OSError
+            When the file can't be read.
+
+        Examples
+        --------
+        >>> Selection.read("") is None
+        True
+        """
+        if not path:
+            return None
+        with open(path, encoding="utf-8") as stream:
+            fields: dict[str, Any] = json.load(stream)
+        return cls(
+            fields["left_out"],
+            tuple(fields["chosen"]),
+            tuple(fields["only"]) if "only" in fields else None,
+            tuple(fields.get("first", ())),
+            fields.get("most", 0),
+        )
+
+    def shorten(self, config: pytest.Config) -> None:
+        """Let a run on save end after some failures, and show a line for each, unless pytest is told otherwise.
+
+        Parameters
+        ----------
+        config : pytest.Config
+            Its options are changed.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> config = SimpleNamespace(option=SimpleNamespace(maxfail=0, tbstyle="short"))
+        >>> Selection({}, ["test_b"], first=["test_b"], most=51).shorten(config)
+        >>> config.option
+        namespace(maxfail=51, tbstyle='short')
+        """
+        if self.most:
+            if not getattr(config.option, "maxfail", 0):
+                config.option.maxfail = self.most
+            if getattr(config.option, "tbstyle", "auto") == "auto":
+                config.option.tbstyle = "line"
+
+    def apply(self, items: list[pytest.Item], config: pytest.Config) -> int:
+        """Deselect tests that need not run, and put the others in order.
+
+        Parameters
+        ----------
+        items : list of pytest.Item
+            The tests that were collected. It is changed.
+        config : pytest.Config
+            Its plugins are told what is deselected.
+
+        Returns
+        -------
+        int
+            How many of the tests are new.
+
+        Examples
+        --------
+        Runs with another version of Python do not count:
+
+        >>> from types import SimpleNamespace
+        >>> config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: print("without", *items)))
+        >>> class Item(str):
+        ...     nodeid = property(str.__str__)
+        >>> items = [Item("test_a"), Item("test_b"), Item("test_c"), Item("test_d")]
+        >>> left_out = {"test_a": sys.version.split()[0], "test_b": "3.1.4"}
+        >>> Selection(left_out, ["test_c"], first=["test_c"]).apply(items, config)
+        without test_a
+        1
+        >>> items
+        ['test_c', 'test_b', 'test_d']
+        """
+        python = sys.version.split()[0]
+        if self.only is not None:
+            only = set(self.only)
+            needless = [item for item in items if item.nodeid not in only]
+        else:
+            needless = [item for item in items if self.left_out.get(item.nodeid) == python]
+        if needless:
+            gone = set(map(id, needless))
+            config.hook.pytest_deselected(items=needless)
+            items[:] = [item for item in items if id(item) not in gone]
+        if self.first:
+            first = set(self.first)
+            items.sort(key=lambda item: item.nodeid not in first)
+        known = {*self.left_out, *self.chosen}
+        return 0 if self.only is not None else sum(item.nodeid not in known for item in items)

@@ -1,0 +1,257 @@
+"""Tests that run by themselves after a save, as the setting `run` says."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from suspectra_server.session.test_run import OFFER
+
+DOUBLING = "def double(n):\n    return n * 2\n\n\ndef half(n):\n    return n / 2\n"
+WRONG = DOUBLING.replace("n * 2", "n * 3")
+GATE = """\
+import pathlib, time
+
+
+def test_gate():
+    import doubling
+    doubling.double(1)
+    root = pathlib.Path(__file__).parents[1]
+    (root / "waits").touch()
+    while not (root / "open").exists():
+        time.sleep(0.02)
+"""
+DOUBLE, HALF, LOWER = "tests/test_a.py::test_double", "tests/test_a.py::test_half", "tests/test_b.py::test_lower"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Tests that leave their names behind; one of them fails."""
+    (tmp_path / "doubling.py").write_text(DOUBLING)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "conftest.py").write_text(
+        "import pathlib, pytest\n\n\n@pytest.fixture(autouse=True)\ndef ran(request):\n"
+        "    with open(pathlib.Path(__file__).parents[1] / 'ran', 'a') as out:\n"
+        "        out.write(request.node.nodeid + '\\n')\n"
+    )
+    (tmp_path / "tests" / "test_a.py").write_text(
+        "from doubling import double, half\n\n\ndef test_double():\n    assert double(2) == 4\n\n\n"
+        "def test_half():\n    assert half(4) == 2\n"
+    )
+    (tmp_path / "tests" / "test_b.py").write_text("def test_lower():\n    assert 'A'.lower() == 'a'\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\naddopts = -p no:cacheprovider\n")
+    return tmp_path
+
+
+def ran(project):
+    file = project / "ran"
+    names = file.read_text().splitlines() if file.exists() else []
+    file.unlink(missing_ok=True)
+    return names
+
+
+def save(client, path, text=None):
+    """Save a file as an editor does, with another text or with the same one."""
+    uri = path.as_uri()
+    if text is not None:
+        path.write_text(text)
+        change = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": text}]}
+        client.notify("textDocument/didChange", change)
+    client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+
+
+def wait_for_run(client, after):
+    """Wait until tests have run since a number of statuses; return the progress that was reported."""
+    running = client.wait_for_state("runningTests", after=after)
+    first = client.statuses.index(running, after)
+    client.wait_for_state("ready", "noFailingTests", "stale", "error", after=first)
+    return [status["progress"] for status in client.statuses[first:] if status["progress"]]
+
+
+def start(client, project, run="onSave", **options):
+    """Start, run all tests as the user does, and open the source."""
+    client.start(project, options={"run": run, **options})
+    seen = len(client.statuses)
+    assert client.command("runTests") is True
+    wait_for_run(client, seen)
+    client.open(project / "doubling.py")
+    client.progress.clear()
+    return ran(project)
+
+
+def verdicts(client):
+    folders = client.request("suspectra/testResults", {})
+    return {test["name"]: test["verdict"] for folder in folders for test in folder["tests"]}
+
+
+def test_a_save_runs_what_it_can_affect_and_what_failed(client, project):
+    assert start(client, project) == [DOUBLE, HALF, LOWER]
+    for text, expected, failed in (
+        (WRONG, [DOUBLE], 1),
+        (WRONG.replace("n / 2", "n // 2"), [DOUBLE, HALF], 1),
+        (DOUBLING, [DOUBLE, HALF], 0),
+    ):
+        seen = len(client.statuses)
+        save(client, project / "doubling.py", text)
+        progress = wait_for_run(client, seen)
+        assert ran(project) == expected
+        assert progress[-1] == {"done": len(expected), "failed": failed, "total": len(expected), "onSave": True}
+        assert list(verdicts(client).values()).count("failed") == failed
+        client.ask_until(lambda failed=failed: bool(client.marks(project)) == bool(failed))
+    assert not client.progress, "a notification for each save would be in the way"
+    assert not client.messages
+    said = {status["message"] for status in client.statuses}
+    assert "Running tests that failed or that the save can affect: 1 of 1 test, 1 failed" in said
+
+
+def test_a_text_that_has_run_does_not_run_again(client, project):
+    start(client, project)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    wait_for_run(client, seen)
+    assert ran(project) == [DOUBLE]
+    seen = len(client.statuses)
+    save(client, project / "doubling.py")
+    save(client, project / "pytest.ini")
+    assert nothing_runs(client, project, seen)
+
+
+def nothing_runs(client, project, seen):
+    time.sleep(0.5)  # five times the pause before a run
+    client.request("suspectra/suspects", {})
+    return ran(project) == [] and not any(status["progress"] for status in client.statuses[seen:])
+
+
+def test_a_newer_save_cancels_the_run(client, project):
+    start(client, project)
+    (project / "tests" / "test_gate.py").write_text(GATE)
+    save(client, project / "doubling.py", WRONG)
+    until(lambda: (project / "waits").exists())
+    assert client.statuses[-1]["progress"]["onSave"]
+    client.ask_until(lambda: verdicts(client)[DOUBLE] == "failed")  # before the end of the run
+    seen = len(client.statuses)
+    (project / "open").touch()  # for the second run; the first has looked a moment ago
+    save(client, project / "doubling.py", DOUBLING)
+    client.wait_for_state("noFailingTests", after=seen)
+    assert verdicts(client)[DOUBLE] == "passed"
+    assert ran(project).count(DOUBLE) == 2
+
+
+def until(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_save_during_a_run_of_the_user_waits_for_its_end(client, project):
+    start(client, project)
+    (project / "tests" / "test_gate.py").write_text(GATE)
+    seen = len(client.statuses)
+    assert client.command("runTests") is True
+    until(lambda: (project / "waits").exists())
+    save(client, project / "doubling.py", WRONG)
+    with pytest.raises(client.Error, match="already running"):
+        client.command("runTests")
+    (project / "open").touch()
+    client.wait(lambda: any((status["progress"] or {}).get("onSave") for status in client.statuses[seen:]))
+    client.wait_for_state("ready", after=len(client.statuses))
+    names = ran(project)
+    assert names[:4] == [DOUBLE, HALF, LOWER, "tests/test_gate.py::test_gate"], "the user's run was not disturbed"
+    assert DOUBLE in names[4:]
+    assert verdicts(client)[DOUBLE] == "failed"
+
+
+def test_a_run_of_the_user_comes_before_that_of_a_save_which_then_goes_on(client, project):
+    start(client, project)
+    (project / "tests" / "test_gate.py").write_text(GATE)
+    save(client, project / "doubling.py", WRONG)
+    until(lambda: (project / "waits").exists())
+    ran(project)
+    (project / "open").touch()
+    seen = len(client.statuses)
+    assert client.command("runTests", None, {project.as_uri(): [LOWER]}) is True
+    client.wait(lambda: any((status["progress"] or {}).get("onSave") is False for status in client.statuses[seen:]))
+    client.wait_for_state("ready", after=len(client.statuses))
+    names = ran(project)
+    assert names[0] == LOWER
+    assert DOUBLE in names[1:]
+    assert client.statuses[-1]["state"] == "ready"
+
+
+def test_outcomes_of_old_code_never_look_current(client, project):
+    start(client, project)
+    client.wait_for_state("noFailingTests")
+    (project / "tests" / "test_gate.py").write_text(GATE)
+    save(client, project / "doubling.py", DOUBLING + "\n\ndef more():\n    return 1\n")
+    until(lambda: (project / "waits").exists())
+    assert client.command("cancelTests") is True
+    stale = client.wait(lambda: client.statuses[-1]["state"] == "stale" and client.statuses[-1])
+    assert stale["message"] == "doubling.py was saved since, and not all tests that it can affect have run"
+    assert client.suspects()["state"] == "stale"
+    (project / "open").touch()
+    save(client, project / "doubling.py")  # the same text, but it has not been tested
+    client.wait_for_state("noFailingTests", after=len(client.statuses))
+
+
+def test_after_typing_ended(client, project):
+    start(client, project, "onIdle")
+    began = time.monotonic()
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    time.sleep(1)
+    client.edit((project / "doubling.py").as_uri(), (0, 0), (0, 0), "\n", version=3)
+    client.wait_for_state("runningTests", after=seen)
+    assert time.monotonic() - began > 3.9
+    client.wait(lambda: client.statuses[-1]["state"] == "stale")  # the edit is not saved
+    assert ran(project) == [DOUBLE]
+
+
+@pytest.mark.parametrize("run", ["manual", "onSave"])
+def test_nothing_runs_unless_asked_for(client, project, run):
+    """Neither by default, nor before the user has run tests for the first time."""
+    if run == "manual":
+        start(client, project, run)
+    else:
+        client.start(project, options={"run": run})
+        client.open(project / "doubling.py")
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    assert nothing_runs(client, project, seen)
+
+
+def test_nothing_runs_in_a_workspace_that_is_not_trusted(connect, project):
+    start(connect(), project)
+    client = connect()
+    client.start(project, options={"run": "onSave", "trusted": False})
+    client.open(project / "doubling.py")
+    save(client, project / "doubling.py", WRONG)
+    assert nothing_runs(client, project, 0)
+    assert any("suspectra.run" in message["message"] for message in client.logged)
+
+
+def test_the_default_is_no_setting_that_trust_keeps_from_being_used(client, project):
+    client.start(project, options={"run": "manual", "testCommand": ["pytest"], "trusted": False})
+    assert not any("not trusted" in message["message"] for message in client.logged)
+
+
+def test_a_file_that_can_not_be_parsed_is_shown_without_a_notification(client, project):
+    start(client, project)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", "def double(n:\n")
+    client.wait(lambda: client.statuses[-1]["collectionErrors"])
+    assert not client.messages
+    save(client, project / "doubling.py", DOUBLING)
+    client.wait(lambda: client.statuses[-1]["state"] == "noFailingTests" and len(client.statuses) > seen)
+    assert not client.statuses[-1]["collectionErrors"]
+
+
+def test_the_first_failing_run_says_that_there_is_such_a_setting(client, project, capable):
+    (project / "doubling.py").write_text(WRONG)
+    client.initialize(project, capabilities={**capable, "experimental": {}})
+    for expected in (1, 1):
+        said = len(client.messages)
+        assert client.command("runTests") is True
+        client.wait(lambda said=said: len(client.messages) > said)
+        assert sum(OFFER in message["message"] for message in client.messages) == expected
