@@ -289,9 +289,11 @@ class ComparedRuns(TypedDict):
 
     folder: str
     test: str
+    technique: str
     passing: str | None
     found: str
     report: list[Step]
+    chain: list[Step]
     after: list[Step]
     notes: list[str]
     candidates: int

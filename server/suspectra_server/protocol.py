@@ -455,10 +455,16 @@ COMMANDS = (
     Command(
         "comparePassing",
         "Compare With a Passing Run",
-        _FAILING_TEST,
-        "ComparedRuns",
+        (
+            *_FAILING_TEST,
+            Field("technique?", "string", "`nearest-path` by default, or another one of `suspectra paths`."),
+        ),
+        "ComparedRuns | null",
         "Find the passing test whose decisions and calls are nearest to those of a failing one, and where the two part."
-        " The tests run again, with nothing altered. The first decision that came out differently gets a diagnostic"
+        " The tests run again, with nothing altered. With another technique they run altered, so the user is asked"
+        " first; null if they must not. Where no test knows whether an outcome is right, the user is asked"
+        " (`window/showMessageRequest`: Right, Wrong, or closed for don't know)."
+        " The first decision that came out differently gets a diagnostic"
         " with the code `nearest-path`, whose related information names both tests and where each goes on; it stays"
         " until `clearComparison`, or until the sources change. Also asks the client to show that line"
         " (`window/showDocument`) where it can. What was found comes as `window/showMessage`. Refused in a workspace"
@@ -719,7 +725,8 @@ CAUSES_RESULT = (
 COMPARED_RUNS = (
     Field("folder", "DocumentUri", "The workspace folder."),
     Field("test", "string", "The failing test."),
-    Field("passing", "string | null", "The passing test that goes nearly the same way."),
+    Field("technique", "string", "How the run that passes was searched for."),
+    Field("passing", "string | null", "The passing test that goes nearly the same way, or the input that passes."),
     Field("found", "string", "How long it goes the same way, as a sentence."),
     Field(
         "report",
@@ -727,9 +734,15 @@ COMPARED_RUNS = (
         "The decisions that came out differently, or else the call at which the runs part, in the order of the failing"
         " run. `value` says how it came out in both.",
     ),
+    Field(
+        "chain",
+        "Step[]",
+        "Of cause transitions what makes the difference, from the first cause to the failure. `value` is such as"
+        " `base` is 502, not 500; `why` is `before` for the first cause, and `since`.",
+    ),
     Field("after", "Step[]", "The lines at which the failing and the passing test go on, if both do."),
     Field("notes", "string[]", "What else is known, in sentences: which tests take the very same path."),
-    Field("candidates", "number", "How many passing tests were compared."),
+    Field("candidates", "number", "How many runs were compared or tried."),
     Field("complete", "boolean", "Whether there was time for all."),
     Field("seconds", "number", "How long it took."),
     Field("problems", "string[]", "What kept tests from being run or compared."),

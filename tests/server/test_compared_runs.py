@@ -144,3 +144,47 @@ def test_what_can_not_be_compared_is_refused(client, connect, project):
     for command in ("comparePassing", "compareRuns"):
         with pytest.raises(stranger.Error, match="trust"):
             stranger.command(command, None, FAILING)
+
+
+def comparison(client, technique, test=FAILING):
+    return client.command("comparePassing", None, test, None, technique)
+
+
+def test_the_chain_of_cause_transitions_and_forced_decisions(client, project):
+    client.start(project)
+    uri = client.open(project / "cart.py")
+    client.answers["window/showMessageRequest"] = None
+    assert comparison(client, "apg") is None  # decisions are altered, and the user does not want that
+    client.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
+    forced = comparison(client, "apg")
+    assert (forced["technique"], forced["passing"]) == ("apg", None)
+    assert [(step["line"], step["value"]) for step in forced["report"]] == [(DECISION + 1, "true, there false")]
+    (diagnostic,) = nearest(client, uri)
+    assert diagnostic["message"] == forced["found"]
+    found = comparison(client, "cause-transitions")
+    assert found["passing"] == "test_cart.py::test_same_way" or found["passing"] == PASSING
+    assert nearest(client, uri) == []  # a chain has no place at which two paths part
+    assert found["chain"][0]["why"] == "before"
+    assert [step["why"] for step in found["chain"][1:]] == ["since"] * (len(found["chain"]) - 1)
+    assert found["chain"][-1]["value"] == "the test fails"
+    with pytest.raises(client.Error, match="the technique is one of"):
+        comparison(client, "ochiai")
+
+
+def test_the_user_is_asked_whether_an_outcome_is_right(client, project):
+    client.start(project)
+    client.open(project / "cart.py")
+    asked = []
+
+    def answer(params):
+        asked.append(params["message"])
+        titles = {action["title"]: action for action in params["actions"]}
+        return titles.get("Run Altered Tests") or titles["Right" if "gives 99" in params["message"] else "Wrong"]
+
+    client.answers["window/showMessageRequest"] = answer
+    found = comparison(client, "apg-inputs")
+    assert asked[-1] == f"total({found['passing']}) gives 99: right?"
+    assert [(step["line"], step["value"]) for step in found["report"]] == [(DECISION + 1, "true, there false")]
+    titles = ["Right", "Wrong"]
+    questions = [one["params"] for one in client.asked if one["method"] == "window/showMessageRequest"]
+    assert [action["title"] for action in questions[-1]["actions"]] == titles

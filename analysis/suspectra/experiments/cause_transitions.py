@@ -27,7 +27,7 @@ from suspectra.experiments.runs import Runs
 from suspectra.experiments.state_pair import Side, StatePair
 from suspectra.experiments.system_use import system_use
 from suspectra.experiments.unusable import unusable
-from suspectra.paths.report import PathReport, ReportedPlace
+from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import Transition, infection
 from suspectra.quantity import many, ordinal
@@ -251,8 +251,8 @@ def _since(step: Transition) -> str:
 
 def _statements(transitions: Sequence[Transition]) -> tuple[ReportedPlace, ...]:
     """The statements of transitions, then those around them; each once."""
-    named = [ReportedPlace(one.location, "statement", one.instance, None, None) for one in transitions]
-    named += [ReportedPlace(location, "statement", 1, None, None) for one in transitions for location in one.around]
+    named = [ReportedPlace(one.location, STATEMENT, one.instance, None, None) for one in transitions]
+    named += [ReportedPlace(location, STATEMENT, 1, None, None) for one in transitions for location in one.around]
     by_location = {one.location: one for one in reversed(named)}
     return tuple(sorted(by_location.values(), key=named.index))
 

@@ -24,6 +24,9 @@ STATEMENT_KIND = "statements"
 INPUT_KIND = "input"
 """The kind of runs with another input, which may be combined with those that note statements."""
 
+ASKING = frozenset({"apg-inputs", "cause-transitions-inputs"})
+"""The techniques that can't do without somebody who says what is right, unless a test knows it."""
+
 _PAPER = "Wang & Roychoudhury 2005"
 
 

@@ -12,6 +12,10 @@ CALL = "call"
 """The kind of an event that is the beginning of a call."""
 
 
+STATEMENT = "statement"
+"""The kind of a place that is no decision, as cause transitions have them."""
+
+
 class ReportedPlace(NamedTuple):
     """A decision or a call of a failing run that is different in a run that passes.
 

@@ -8,7 +8,8 @@ from lsprotocol import types as lsp
 
 from suspectra.location import Location
 from suspectra.output.paths import in_words
-from suspectra.paths.report import ReportedPlace
+from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
+from suspectra.paths.transitions import Transition
 from suspectra_server.convert import whole_line
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.steps import Steps
@@ -28,14 +29,17 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
         return None
     report, steps = comparison.report, Steps(session, comparison.folder)
     await _read(steps, comparison)
-    places = [steps.step(place.location, in_words(place), place.instance) for place in report.report] if report else []
+    places = [steps.step(place.location, _value(place), place.instance) for place in report.report] if report else []
+    chain = [steps.step(*_of_chain(one)) for one in report.transitions] if report else []
     problems = comparison.outcome.problems if comparison.outcome else ()
     return {
         "folder": comparison.folder.uri,
         "test": plain(comparison.test.name, MAX_TEXT),
+        "technique": comparison.technique,
         "passing": plain(report.other, MAX_TEXT) if report and report.other is not None else None,
         "found": plain(report.summary, MAX_TEXT) if report else "",
         "report": [place for place in places if place is not None],
+        "chain": [step for step in chain if step is not None],
         "after": list(_after(steps, comparison.lines)),
         "notes": [plain(note, MAX_TEXT) for note in report.notes] if report else [],
         "candidates": report.candidates if report else 0,
@@ -71,19 +75,38 @@ def diagnostics_of(session: Session, folder: Folder) -> dict[str, list[lsp.Diagn
     if comparison is None or comparison.folder is not folder or not comparison.is_current:
         return {}
     report, steps = comparison.report, Steps(session, folder)
-    if report is None or report.other is None or not report.report:
+    if report is None or not report.report or report.transitions:
         return {}
     first = report.report[0]
     range_ = steps.range_of(first.location)
     if range_ is None:
         return {}
-    text = f"{report.other} passes and went the same way up to here. {_outcomes(first)}"
+    text = report.summary
+    if report.other is not None:
+        text = f"{report.other} passes and went the same way up to here. {_outcomes(first)}"
     diagnostic = lsp.Diagnostic(
         range_, plain(text, MAX_TEXT), severity=lsp.DiagnosticSeverity.Information, code=CODE, source=SOURCE
     )
     if session.can("text_document.publish_diagnostics.related_information"):
-        diagnostic.related_information = list(_related(steps, comparison, report.other)) or None
+        diagnostic.related_information = list(_related(steps, comparison, report.other or "")) or None
     return {first.location.file: [diagnostic]}
+
+
+def _places_of(report: PathReport | None) -> Iterator[Location]:
+    if report is not None:
+        yield from (one.location for one in report.report)
+        yield from (one.location for one in report.transitions)
+
+
+def _value(place: ReportedPlace) -> str:
+    """How an event came out in both runs; nothing of a statement, which has no outcome."""
+    return "" if place.kind == STATEMENT else in_words(place)
+
+
+def _of_chain(one: Transition) -> tuple[Location, str, int, str]:
+    """Where a cause is there, what it is, and since when."""
+    causes = " and ".join(map(str, one.places))
+    return one.location, causes or "the test fails", one.instance, "before" if one.first else "since"
 
 
 def _outcomes(place: ReportedPlace) -> str:
@@ -117,7 +140,7 @@ def _after(steps: Steps, lines: ComparedLines | None) -> Iterator[Step]:
 
 async def _read(steps: Steps, comparison: RunComparison) -> None:
     report, lines = comparison.report, comparison.lines
-    places: list[Location] = [one.location for one in report.report] if report else []
+    places = [*_places_of(report)]
     if lines is not None:
         places += [one.location for one in (*lines.failing, *lines.passing)]
     await steps.read(dict.fromkeys(place.file for place in places))

@@ -7,6 +7,7 @@ import asyncio
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 from suspectra_server.features.compared_runs import compared_runs, run_texts
 from suspectra_server.features.failing_tests import failing_tests
 from suspectra_server.features.refusals import RequestFailed
@@ -18,9 +19,16 @@ from suspectra_server.session.run_comparison import RunComparison
 class ComparisonCommands(SliceCommands):
     """What the commands about compared runs do."""
 
-    async def compare_passing(self, uri: object = None, test: object = None, cursor: object = None) -> ComparedRuns:
-        """Find the passing test that goes nearly the same way, and show where the two part."""
-        comparison = await self._compare(self._wanted(uri, test, cursor))
+    async def compare_passing(
+        self, uri: object = None, test: object = None, cursor: object = None, technique: object = None
+    ) -> ComparedRuns | None:
+        """Find a run that passes and goes nearly the same way, and show where the two part."""
+        wanted = self._wanted(uri, test, cursor, technique)
+        if wanted.technique != DEFAULT:  # all others alter something
+            self._refuse_unless_possible(wanted.folder)
+            if not await self._is_allowed(wanted.folder):
+                return None
+        comparison = await self._compare(wanted)
         found = await compared_runs(self._session)
         if found is None:
             raise RequestFailed("The sources changed meanwhile. Run the tests again first.")
@@ -52,7 +60,9 @@ class ComparisonCommands(SliceCommands):
             self._session.publish(last.folder)
         return last is not None
 
-    def _wanted(self, uri: object, test: object, cursor: object) -> RunComparison:
+    def _wanted(self, uri: object, test: object, cursor: object, technique: object = None) -> RunComparison:
+        if technique is not None and technique not in TECHNIQUES:
+            raise JsonRpcInvalidParams(f"the technique is one of {', '.join(TECHNIQUES)}")
         if test is not None and not isinstance(test, str):
             raise JsonRpcInvalidParams("the arguments are the URI of a folder and the name of a failing test")
         names = None if test is None else [test]
@@ -63,10 +73,10 @@ class ComparisonCommands(SliceCommands):
         chosen = failing_tests(folder, names)
         if not chosen:
             raise RequestFailed("This test did not fail in the last recorded run.")
-        return RunComparison(self._session, folder, evidence, chosen[0])
+        return RunComparison(self._session, folder, evidence, chosen[0], str(technique or DEFAULT))
 
     async def _compare(self, wanted: RunComparison) -> RunComparison:
-        """Run the tests. Nothing is altered, so nobody is asked."""
+        """Run the tests."""
         self._refuse_unless_possible(wanted.folder)
         self._session.comparison = wanted
         try:

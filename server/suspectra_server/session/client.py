@@ -37,6 +37,11 @@ class Client(Protocol):
     def window_log_message(self, params: lsp.LogMessageParams, /) -> None:
         """Send a line for the client's log."""
 
+    async def window_show_message_request_async(
+        self, params: lsp.ShowMessageRequestParams, /
+    ) -> lsp.MessageActionItem | None:
+        """Ask the user; None if the question was closed."""
+
     def window_show_message(self, params: lsp.ShowMessageParams, /) -> None:
         """Show a message to the user."""
 

@@ -264,9 +264,17 @@ def inquiry_of(
 
 
 def path_inquiry_of(
-    trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings, spectrum: Spectrum
+    trust: Trust,
+    root: Path,
+    command: Sequence[str],
+    test: FailingTest,
+    *,
+    settings: Settings,
+    spectrum: Spectrum,
+    technique: str,
+    ask: Callable[[str], bool | None] | None,
 ) -> PathInquiry:
-    """The comparison of a failing test of a workspace folder with passing ones; for a worker thread.
+    """The comparison of a failing test of a workspace folder with a run that passes; for a worker thread.
 
     Parameters
     ----------
@@ -280,6 +288,10 @@ def path_inquiry_of(
         Of the folder.
     spectrum : Spectrum
         Which tests execute what.
+    technique : str
+        How to search for the run that passes.
+    ask : callable or None
+        Asks the user whether an outcome or a state is right; None for a search that asks nothing.
 
     Raises
     ------
@@ -290,8 +302,12 @@ def path_inquiry_of(
     """
     arguments = _arguments(trust, root, command, settings)
     from suspectra.experiments.path_inquiry import PathInquiry
+    from suspectra.experiments.path_searching import PathOptions
 
-    return PathInquiry(_real(root), arguments, test, spectrum, settings.paths_seconds, safety=_safety(settings))
+    options = PathOptions(all_modules=settings.experiments_all_modules, ask=ask)
+    return PathInquiry(
+        _real(root), arguments, test, spectrum, settings.paths_seconds, technique, options, _safety(settings)
+    )
 
 
 def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> tuple[str, ...]:

@@ -1,18 +1,24 @@
-"""Comparing a failing test with the passing one that goes nearly the same way: both run again, with nothing altered."""
+"""Comparing a failing test with a run that passes, by one of the techniques that search for paths."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import TimeoutError as NoAnswer
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
 
+from suspectra.cancellation import Cancelled, check
 from suspectra.errors import SuspectraError
 from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.path_techniques import ASKING, DEFAULT
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.localizer import Localizer
 from suspectra.paths.report import PathReport
+from suspectra.processes.runner import LOOK_S
 from suspectra.quantity import many
 from suspectra.techniques import make_technique
 from suspectra_server.session.client import Client
@@ -27,6 +33,9 @@ from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.experiments.executed_lines import ExecutedLine
+
+
+_RIGHT, _WRONG = "Right", "Wrong"
 
 
 class ComparedLines(NamedTuple):
@@ -47,7 +56,7 @@ class ComparedLines(NamedTuple):
 
 @dataclass
 class RunComparison:
-    """The comparison of one failing test with passing ones, and what is known by now. Belongs to the loop.
+    """The comparison of one failing test with runs that pass, and what is known by now. Belongs to the loop.
 
     Parameters
     ----------
@@ -56,6 +65,8 @@ class RunComparison:
     evidence : Evidence
         Of the recording in which the test failed.
     test : FailingTest
+    technique : str, optional
+        How to search for the run that passes.
 
     Attributes
     ----------
@@ -71,10 +82,14 @@ class RunComparison:
     folder: Folder
     evidence: Evidence
     test: FailingTest
-    title: str = field(default="comparing with passing tests", init=False)
+    technique: str = DEFAULT
+    title: str = field(default="comparing with a passing run", init=False)
     report: PathReport | None = field(default=None, init=False)
     lines: ComparedLines | None = field(default=None, init=False)
     outcome: Outcome | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
 
     @property
     def is_current(self) -> bool:
@@ -90,18 +105,54 @@ class RunComparison:
         try:
             command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
             spectrum = Localizer(make_technique("ochiai")).update(self.evidence).spectrum
-            inquiry = path_inquiry_of(trust, folder.root, command, self.test, folder.settings, spectrum)
+            inquiry = path_inquiry_of(
+                trust,
+                folder.root,
+                command,
+                self.test,
+                settings=folder.settings,
+                spectrum=spectrum,
+                technique=self.technique,
+                ask=self._asking() if self.technique in ASKING else None,
+            )
             with closing(inquiry.reports()) as reports:
                 for report in reports:
                     job.publish(report)
             report = inquiry.report
             job.publish(report)
-            if report.other is not None:
+            if report.other is not None and report.other in spectrum.test_index:
                 failing, passing = inquiry.executed_lines(self.test.name, report.other)
                 job.publish(ComparedLines(failing, passing, common_lines(failing, passing)))
         except SuspectraError as error:
             return Outcome(0, problems=(error.problem,))
         return Outcome(report.candidates, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+
+    def _asking(self) -> Callable[[str], bool | None]:
+        """Ask the user in the client, from the thread of experiments, until a question is closed without an answer."""
+        closed = False
+
+        def ask(question: str) -> bool | None:
+            nonlocal closed
+            if closed:
+                return None
+            actions = [lsp.MessageActionItem(_RIGHT), lsp.MessageActionItem(_WRONG)]
+            params = lsp.ShowMessageRequestParams(lsp.MessageType.Info, plain(question, MAX_TEXT), actions)
+            asking = self.client.window_show_message_request_async(params)
+            answer = asyncio.run_coroutine_threadsafe(asking, self._loop)
+            while True:
+                try:
+                    chosen = answer.result(LOOK_S)
+                    break
+                except NoAnswer:
+                    try:
+                        check()
+                    except Cancelled:
+                        answer.cancel()
+                        raise
+            closed = chosen is None
+            return None if chosen is None else chosen.title == _RIGHT
+
+        return ask
 
     def take(self, news: object) -> Shown | None:
         """Take what is known."""
@@ -111,20 +162,23 @@ class RunComparison:
             return None
         self.report = news
         share = min(news.seconds / self.folder.settings.paths_seconds, 1.0)
-        words = f"{many(news.candidates, 'passing test')} compared"
+        words = self._counted(news.candidates)
         return Shown(self.test.name, news.candidates, share, words, plain(news.summary, MAX_TEXT))
 
     def end(self, outcome: Outcome) -> None:
         """Say what was found: the user gave a command."""
         self.outcome = outcome
         report = self.report
-        tests = many(report.candidates if report else 0, "passing test")
-        after = f"{'cancelled after ' if outcome.cancelled else ''}{tests} compared"
+        after = f"{'cancelled after ' if outcome.cancelled else ''}{self._counted(report.candidates if report else 0)}"
         if report is not None and report.found:
             text = f"{report.summary.removesuffix('.')} ({after})."
         else:
-            text = f"No passing test was found that takes another path ({after})."
+            text = f"No run was found that passes and shows the difference ({after})."
         sentences = [text, *(report.notes if report else ()), *(f"{problem}." for problem in outcome.problems)]
         kind = lsp.MessageType.Info if report is not None and report.found else lsp.MessageType.Warning
         self.client.answer(plain(" ".join(sentences), MAX_TEXT), kind)
         self.client.send_status()
+
+    def _counted(self, candidates: int) -> str:
+        compares = self.technique in ("nearest-path", "cause-transitions")
+        return f"{many(candidates, 'passing test')} compared" if compares else f"{many(candidates, 'path')} tried"
