@@ -40,6 +40,27 @@ def test_every_program_names_statements_of_functions_and_a_kind(benchmark):
         assert list(subject.folder.glob("test_*.py")), subject.name
 
 
+def test_each_fault_of_a_classic_program_changes_one_place(benchmark):
+    import classic_subjects
+
+    for name, classic in classic_subjects.CLASSICS.items():
+        correct = (classic_subjects.PROGRAMS / f"{name}.py").read_text("utf-8")
+        for old, new in classic.faults:
+            assert correct.count(old) == 1, (name, old)
+            compile(correct.replace(old, new), name, "exec")
+
+
+def test_the_test_of_a_classic_program_compares_with_the_correct_one(benchmark, tmp_path, monkeypatch):
+    import classic_subjects
+
+    monkeypatch.setattr(classic_subjects, "CLASSICS", {"roman": classic_subjects.CLASSICS["roman"]})
+    (first, second) = benchmark.subjects(["classic"], [], tmp_path, None)
+    assert (first.name, second.name) == ("classic/roman-0", "classic/roman-1")
+    assert (first.folder / "faults.txt").read_text("utf-8") == "roman.py:10  # seeded fault\n"
+    test = (first.folder / "test_roman.py").read_text("utf-8")
+    assert "assert roman.to_int(text) == test_correct_roman.to_int(text)" in test
+
+
 def test_only_the_subjects_whose_name_fits(benchmark):
     names = [subject.name for subject in benchmark.subjects(["small"], ["qu*"], Path(), None)]
     assert names == ["small/quota"]

@@ -13,7 +13,7 @@ CALL = "call"
 
 
 STATEMENT = "statement"
-"""The kind of a place that is no decision, as cause transitions have them."""
+"""The kind of a place that is not a decision, as cause transitions have them."""
 
 
 class ReportedPlace(NamedTuple):
