@@ -79,6 +79,16 @@ EXTENSION_SETTINGS = (
     ),
     Setting(
         Option(
+            "record_terminals",
+            False,
+            "Record every `pytest` that runs in the folder, in terminals that are opened from now on. It sets three"
+            " environment variables there: `PYTHONPATH` begins with the folder of the recorder, `SUSPECTRA_WORKSPACE`"
+            " names the folder, and `SUSPECTRA_PYTHON` the Python that ranks.",
+        ),
+        scope="resource",
+    ),
+    Setting(
+        Option(
             "interpreter",
             (),
             "The Python that runs the Suspectra server, and any arguments for it. `${workspaceFolder}` and `~` are"

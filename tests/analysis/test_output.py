@@ -294,12 +294,21 @@ def test_entries_say_what_suspects_say():
 def test_table_keeps_to_its_width(tmp_path, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     (tmp_path / "src").mkdir()
-    deep = "src/" + "long" * 30 + ".py"
+    deep = f"src/{'long' * 8}.py"
     (tmp_path / deep).write_text("日本語 = 1\n" * 3 + "x = '" + "y" * 300 + "'\n", encoding="utf-8")
     names = [f"tests/deep/test_a.py::test_{'x' * 90}[{i}/{i}]" for i in range(3)]
     text = text_of(write_table, ranking_of(names, file=deep, function="Class." + "method" * 20), Sources(tmp_path))
     for line in text.split("\n")[:-2]:
         assert width(line) <= columns, line
+    assert text.count(f"{deep}:") == 3
+
+
+def test_a_location_is_whole_even_if_it_is_longer_than_a_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    deep = f"src/{'long' * 30}.py"
+    text = text_of(write_table, ranking_of(["test_1", "test_2", "test_3"], file=deep), Sources(tmp_path))
+    assert f"{deep}:1" in text
+    assert "Source" not in text
 
 
 @given(st.text(), st.integers(1, 30), st.booleans())

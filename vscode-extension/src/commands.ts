@@ -12,7 +12,7 @@ import { jump } from './jumpPicker';
 import { t } from './l10n';
 import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
-import { type Learned, methods, serverCommands, type Suspect } from './protocol';
+import { type CommandLine, type Learned, methods, serverCommands, type Suspect } from './protocol';
 import type { Slices } from './slices';
 import type { StatusItem } from './status';
 import { suspectOf, type SuspectsView } from './suspectsView';
@@ -223,7 +223,7 @@ async function commandLine(server: Server): Promise<{ line: string; folder: vsco
   const editor = vscode.window.activeTextEditor;
   const folder =
     (editor && vscode.workspace.getWorkspaceFolder(editor.document.uri)) ?? vscode.workspace.workspaceFolders?.[0];
-  const answer = await server.request<{ commandLine: string } | null>(
+  const answer = await server.request<CommandLine | null>(
     methods.commandLine,
     folder ? { folder: folder.uri.toString() } : {},
   );

@@ -16,6 +16,7 @@ import { Runs } from './runs';
 import { Slices } from './slices';
 import { StatusItem } from './status';
 import { SuspectsView } from './suspectsView';
+import { Terminals } from './terminals';
 import { Testing } from './testing';
 
 let server: Server | undefined;
@@ -54,6 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Explanations(started, model),
     new Answers(started),
     new Decorations(model),
+    new Terminals(started, context.environmentVariableCollection),
     testing,
     registerCommands({ server: started, model, view, status, chains, slices, testing }),
     started.onDidExecute((done) => {

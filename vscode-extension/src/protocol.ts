@@ -326,6 +326,13 @@ export interface Chain {
   edges: { source: number; target: number; probability: number; reasons: string[] }[];
 }
 
+/** Result of the `suspectra/commandLine` request. */
+export interface CommandLine {
+  commandLine: string;
+  /** Variables with which every pytest in the folder is recorded; `PYTHONPATH` comes before the value that is there. */
+  environment: Record<string, string>;
+}
+
 export const methods = {
   status: 'suspectra/status',
   suspects: 'suspectra/suspects',

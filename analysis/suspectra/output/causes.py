@@ -8,7 +8,7 @@ from typing import TextIO
 
 from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.evidence.sources import Sources
-from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
 from suspectra.quantity import many
 
 _MAX_CHAIN = 24
@@ -139,8 +139,8 @@ def write_explained(explained: Mapping[str, State], out: TextIO) -> None:
 def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources: Sources) -> None:
     columns = terminal_width(out)
     places = [safe(f"{state.file}:{state.line}") for state in states]
-    most = min(max(map(width, places)), int(columns * _PLACE_SHARE))
+    most = min(max(map(width, places)), int(columns * _PLACE_SHARE))  # longer ones move what comes after them
     for place, state in zip(places, states, strict=True):
         text = safe(sources.line(state.file, state.line).strip())
         value = safe(f"  → {state.value}") if state.value else ""
-        out.write(fit(f"  {pad(fit(place, most, keep_end=True), most)}  {text}{value}", columns) + "\n")
+        out.write(after_place(f"  {pad(place, most)}  ", text + value, columns) + "\n")

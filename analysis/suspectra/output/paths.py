@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from suspectra.evidence.sources import Sources
-from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.output.terminal import Style, after_place, fit, pad, safe, terminal_width, width
 from suspectra.paths.report import CALL, PathReport, ReportedPlace
 from suspectra.paths.transitions import Transition
 from suspectra.quantity import many, ordinal
@@ -126,7 +126,7 @@ def _write_transitions(transitions: Sequence[Transition], out: TextIO, sources: 
         begin = "before" if step.first else "since" if step.places else "then the test fails, after"
         text = safe(sources.line(step.location.file, step.location.line).strip())
         where = f"{begin} {safe(step.location.file)}:{step.location.line}{time}"
-        out.write(fit(f"  {where}  {text}", columns).rstrip() + "\n")
+        out.write(after_place(f"  {where}  ", text, columns) + "\n")
         for one in step.places:
             out.write(fit(safe(f"      {one} (in {one.function})"), columns).rstrip() + "\n")
 
@@ -138,8 +138,8 @@ def _write_differences(differences: Sequence[ReportedPlace], out: TextIO, source
     widest, longest = min(max(map(width, places)), int(columns * _PLACE_SHARE)), max(map(len, words))
     for place, outcome, one in zip(places, words, differences, strict=True):
         text = safe(sources.line(one.location.file, one.location.line).strip())
-        begin = f"  {pad(fit(place, widest, keep_end=True), widest)}  {outcome:{longest}}  "
-        out.write(fit(begin + text, columns).rstrip() + "\n")
+        begin = f"  {pad(place, widest)}  {outcome:{longest}}  "
+        out.write(after_place(begin, text, columns) + "\n")
 
 
 def in_words(one: ReportedPlace) -> str:

@@ -16,7 +16,7 @@ from suspectra.report import changed_words
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
 _LOCATION, _FUNCTION, _SOURCE = 2, 3, 8
-_LOCATION_SHARE, _FUNCTION_SHARE = 0.5, 0.28  # largest shares of the width that the numbers leave
+_FUNCTION_SHARE = 0.5  # largest share of the width that numbers and locations leave
 _GAP = "  "
 
 
@@ -193,13 +193,19 @@ def location_text(entry: Entry) -> str:
 
 
 def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
-    """The widths of columns: numbers get what they need, the others share the rest."""
+    """The widths of columns: numbers and locations get what they need, as only whole locations can be clicked.
+
+    The others share the rest; if that is too little, they are left out, and have no width.
+    """
     widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
     text = (_LOCATION, _FUNCTION, _SOURCE)
     left = columns - sum(wide for i, wide in enumerate(widths) if i not in text) - len(_GAP) * (len(widths) - 1)
-    widths[_LOCATION] = min(widths[_LOCATION], max(len("Location"), int(left * _LOCATION_SHARE)))
+    left -= widths[_LOCATION]
+    if left < len("Function") + len("Source"):
+        widths[_FUNCTION] = widths[_SOURCE] = 0
+        return widths
     widths[_FUNCTION] = min(widths[_FUNCTION], max(len("Function"), int(left * _FUNCTION_SHARE)))
-    widths[_SOURCE] = max(len("Source"), left - widths[_LOCATION] - widths[_FUNCTION])
+    widths[_SOURCE] = left - widths[_FUNCTION]
     return widths
 
 
@@ -215,9 +221,9 @@ def _cells(entry: Entry, sources: Sources) -> tuple[str, ...]:
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    fitted = (fit(cell, widths[i], keep_end=i in (_LOCATION, _FUNCTION)) for i, cell in enumerate(cells))
-    padded = (pad(cell, widths[i], right=_RIGHT[i]) for i, cell in enumerate(fitted))
-    return _GAP.join(padded).rstrip()
+    shown = [i for i, wide in enumerate(widths) if wide]
+    fitted = {i: fit(cells[i], widths[i], keep_end=i == _FUNCTION) for i in shown}
+    return _GAP.join(pad(fitted[i], widths[i], right=_RIGHT[i]) for i in shown).rstrip()
 
 
 def _coloured(line: str, entry: Entry, style: Style) -> str:

@@ -12,6 +12,9 @@ from typing import TextIO
 # control characters control terminals; bidirectional ones change the visible order of text
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 WIDTH_WITHOUT_TERMINAL, NARROWEST = 120, 72
+LEAST = 10
+"""The columns below which a shortened text says nothing."""
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
 
 
@@ -100,6 +103,34 @@ def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
             break
         kept.append(character)
     return "…" + "".join(reversed(kept)) if keep_end else "".join(kept) + "…"
+
+
+def after_place(place: str, text: str, columns: int) -> str:
+    """Write a text after a place, which stays whole, since terminals open only whole ones.
+
+    Parameters
+    ----------
+    place : str
+        Such as ``  src/shop/cart.py:12``.
+    text : str
+        Shortened to what is left of the line; left out if that is less than :data:`LEAST`.
+    columns : int
+        The number of columns.
+
+    Returns
+    -------
+    str
+        Longer than `columns` only if `place` is.
+
+    Examples
+    --------
+    >>> after_place("src/shop/cart.py:12  ", "total = price * count", 36)
+    'src/shop/cart.py:12  total = price …'
+    >>> after_place("src/shop/cart.py:12  ", "total = price * count", 26)
+    'src/shop/cart.py:12'
+    """
+    left = columns - width(place)
+    return (place + fit(text, left) if left >= LEAST else place).rstrip()
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
