@@ -142,7 +142,7 @@ SPECTRUM = Spectrum.from_matrix([[1, 1]] * 3 + [[1, 1]] * 4, failed=[True] * 3 +
 def ranked(outcomes, technique="value-predicates", spectrum=SPECTRUM, site=None):
     """A ranking by one site at statement 2, with the outcomes of t1, t2 and so on."""
     site = site or PredicateSite("program", 2, 2, "pair", "last", "first")
-    failing = spectrum.failing_names
+    failing = spectrum.failing_index
     seen = tuple(
         Observation(test, test in failing, {site: dict.fromkeys(several, 1)})
         for test, several in zip(spectrum.tests, outcomes, strict=False)

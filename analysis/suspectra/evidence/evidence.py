@@ -342,7 +342,7 @@ class Evidence:
         known: dict[StackFrame, int] = {}  # failing tests have most frames in common
         for test in np.flatnonzero(failed).tolist():
             if (stack := self.stacks.get(tests[test])) is not None:
-                raised[test] = innermost_candidate(stack, self.elements, candidates, known)
+                raised[test] = _innermost_candidate(stack, self.elements, candidates, known)
         return raised
 
     def candidates(self, include_tests: bool) -> Bools:
@@ -414,36 +414,11 @@ class EvidenceSource(Protocol):
         ...
 
 
-def innermost_candidate(
-    stack: Stack, elements: Elements, candidates: Bools, known: dict[StackFrame, int] | None = None
-) -> int:
-    """Find the candidate in which a test failed: that of the innermost frame in a candidate.
+def _innermost_candidate(stack: Stack, elements: Elements, candidates: Bools, known: dict[StackFrame, int]) -> int:
+    """The candidate of the innermost frame that is in one, where the test failed; -1 for none.
 
-    Parameters
-    ----------
-    stack : Stack
-        The stack of the test.
-    elements : Elements
-        The statements.
-    candidates : ndarray of bool, shape (elements,)
-        Whether each may be a suspect.
-    known : dict of StackFrame to int, optional
-        Cache of the candidates of frames, -1 for none; those of this stack are added.
-
-    Returns
-    -------
-    int
-        Its column, -1 if no frame is in a candidate.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> elements = Spectrum.from_matrix([[1, 1, 0]], failed=[True]).elements
-    >>> stack = Stack((StackFrame("program", 2), StackFrame("elsewhere", 7)), "ValueError")
-    >>> innermost_candidate(stack, elements, np.ones(3, bool))
-    1
+    `known` is a cache of the candidates of frames.
     """
-    known = {} if known is None else known
     for frame in reversed(stack.frames):
         if frame not in known:
             element = elements.at(frame.file, frame.line)

@@ -117,7 +117,7 @@ class RankedGroup:
         if "report" in vars(self) or before is None or before.spectrum.elements is not now.elements:
             return self.report
         then = before.spectrum
-        same = then.failing_names == frozenset(self.group.tests) and all(
+        same = then.failing_index.keys() == set(self.group.tests) and all(
             then.rows[then.failing_index[test]] is now.rows[now.failing_index[test]] for test in self.group.tests
         )
         return before if same else self.report

@@ -65,10 +65,8 @@ class Spectrum:
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> spectrum.counts.ef.tolist(), spectrum.counts.ep.tolist()
     ([1, 1, 0], [1, 0, 1])
-    >>> spectrum.test_index, spectrum.failing_index
-    ({'t1': 0, 't2': 1}, {'t1': 0})
-    >>> spectrum.failing_names, spectrum.suspected, spectrum.pairs.size.tolist()
-    (frozenset({'t1'}), 2, [1, 1, 1])
+    >>> spectrum.test_index, spectrum.failing_index, spectrum.suspected, spectrum.pairs.size.tolist()
+    ({'t1': 0, 't2': 1}, {'t1': 0}, 2, [1, 1, 1])
     >>> edges = Edges(np.zeros(1, int), np.array([1]), np.array([2]), np.zeros(1, int))
     >>> import dataclasses
     >>> spectrum = dataclasses.replace(spectrum, edges=edges, edge_rows=(np.array([0]), np.array([], int)))
@@ -282,13 +280,8 @@ class Spectrum:
 
     @cached_property
     def failing_index(self) -> Mapping[str, int]:
-        """Row number by the name of a failing test: there are few of them, so it is made quickly."""
+        """Row number by name, of failing tests alone: there are few of them, so it is made quickly."""
         return {self.tests[test]: test for test in self._failing}
-
-    @cached_property
-    def failing_names(self) -> frozenset[str]:
-        """The names of the failing tests."""
-        return frozenset(self.failing_index)
 
     def failing_tests(self, element: int) -> tuple[str, ...]:
         """Return the names of the failing tests that execute an element, sorted.

@@ -65,7 +65,7 @@ def findings_of(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> di
     """
     found: dict[int, list[Experiment]] = {}
     for one in made:
-        if one.kind == kind and one.outcome.repairs and one.test in spectrum.failing_names:
+        if one.kind == kind and one.outcome.repairs and one.test in spectrum.failing_index:
             element = spectrum.elements.at(one.file, one.line)
             if element is not None and spectrum.candidates[element]:
                 found.setdefault(element, []).append(one)

@@ -131,7 +131,7 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
 
 def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) -> Iterator[tuple[int, Repair]]:
     """The repairs of a kind, by statement."""
-    failing = spectrum.failing_names
+    failing = spectrum.failing_index.keys()
     investigated = {
         one.test for tried in statements.values() for several in tried.made.values() for one in several
     } & failing
@@ -183,7 +183,7 @@ def _good(made: Iterable[Experiment], elsewhere: int, failing: Set[str]) -> floa
 
 def _passed(made: Iterable[Experiment], element: int, spectrum: Spectrum) -> bool:
     """Whether passing tests were run with what is at a statement, if any executes it."""
-    return not spectrum.counts.ep[element] or any(one.test not in spectrum.failing_names for one in made)
+    return not spectrum.counts.ep[element] or any(one.test not in spectrum.failing_index for one in made)
 
 
 def _hides(kind: str, tried: _Tried, failing: Set[str]) -> bool:

@@ -68,7 +68,7 @@ class Slicing(Technique):
     ) -> SliceReport:
         """Rank by slices; without any this is Ochiai's ranking."""
         require_failure(spectrum)
-        known = [one for one in (program.slices if program is not None else ()) if one.test in spectrum.failing_names]
+        known = [one for one in (program.slices if program is not None else ()) if one.test in spectrum.failing_index]
         distance = distances(known, spectrum)
         ranked = RankedReport.from_scores(self, spectrum, _scores(distance, len(known), spectrum))
         notes = () if known else (_no_slices(),)

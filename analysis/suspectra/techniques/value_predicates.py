@@ -260,7 +260,7 @@ def _of_spectrum(observations: Iterable[Observation], spectrum: Spectrum) -> lis
     return [
         one
         for one in observations
-        if one.test in spectrum.test_index and one.failed == (one.test in spectrum.failing_names)
+        if one.test in spectrum.test_index and one.failed == (one.test in spectrum.failing_index)
     ]
 
 
