@@ -96,3 +96,30 @@ def test_work_that_is_cancelled_keeps_what_is_known_and_leaves_no_process(folder
     assert descendants() <= before
     if log is not None:
         assert FIRST in {one.test for one in log.read(folder)[0]}
+
+
+def test_a_machine_that_collects_and_does_not_listen_ends_at_once(tmp_path):
+    """It is killed: a project may be imported for a minute, and an interrupt may be ignored."""
+    begun = tmp_path / "begun"
+    (tmp_path / "test_imports.py").write_text(f"from long_code import waits\n\nwaits({str(begun)!r})\n")
+    (tmp_path / "long_code.py").write_text(CODE)
+    token, cancelled, before = Token(), threading.Event(), descendants()
+
+    def start():
+        with cancellable(token):
+            try:
+                Machine(PYTEST, tmp_path, "test_imports.py", ["test_imports.py::test"])
+            except Cancelled:
+                cancelled.set()
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    while thread.is_alive() and not begun.exists():
+        time.sleep(0.01)
+    token.cancelled, began = True, time.monotonic()
+    thread.join()
+    assert cancelled.is_set()
+    assert time.monotonic() - began < END_TIMEOUT_S  # after which one that was asked to end would be killed
+    while descendants() - before and time.monotonic() - began < END_TIMEOUT_S:
+        time.sleep(0.01)
+    assert descendants() <= before

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from suspectra.cancellation import Token, check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
 from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of, request
-from suspectra.processes.events import Ended, Event, Output
+from suspectra.processes.events import Ended, Event, Output, Started
 from suspectra.processes.runner import LOOK_S, Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.watchdog import Watchdog
@@ -123,6 +125,7 @@ class Machine(Runs):
         )
         self._started = threading.Event()
         self._error: EvidenceError | None = None
+        self._process = 0  # while it runs, its number
         self._thread = threading.Thread(target=self._run, args=[program], name="suspectra-machine", daemon=True)
         self._thread.start()
         self._started.wait()
@@ -147,9 +150,19 @@ class Machine(Runs):
         self._started.set()
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, Output):
+        if isinstance(event, Started):
+            self._process = event.pid
+        elif isinstance(event, Output):
             self._printed.extend(event.lines)
+        elif isinstance(event, Ended):
+            self._process = 0
         self._started.set()
+
+    def _kill(self) -> None:
+        """Kill it at once: the watchdog may still be starting."""
+        if self._process and hasattr(os, "killpg"):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process, signal.SIGKILL)
 
     def _greeting(self, file: str) -> Greeting:
         try:
@@ -222,9 +235,14 @@ class Machine(Runs):
             yield line
 
     def close(self) -> None:
-        """End it, and whatever its tests left running."""
+        """End it, and whatever its tests left running.
+
+        Nothing is asked to end: whoever cancels does not wait for a process that is busy, or does not listen. A machine
+        has nothing to tidy up, and its watchdog finds what it started.
+        """
         self._channel.close()
-        self._watchdog.end()
+        self._kill()
+        self._watchdog.kill()
         self._thread.join(_ANSWER_S)
         self._token.cancelled = True
         self._watchdog.release()

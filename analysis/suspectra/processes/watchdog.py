@@ -2,7 +2,7 @@
 
 A watchdog is a process that reads from a pipe of its program. When the program ends, even by SIGKILL, the kernel closes
 the pipe, as no other process has its other end. Then the watchdog asks the remaining processes of the run to end, and
-kills them after a while.
+kills them after a while; or it kills them at once, if its program says so.
 
 The processes of a run are recognized by a mark in their environment, which child processes inherit in any group or
 session. Descendants of a marked process that cleared its environment are found by their parents. This file is also the
@@ -78,6 +78,10 @@ class Watchdog:
     def end(self) -> None:
         """End the run: ask first, and kill after `END_TIMEOUT_S`. Returns at once."""
         self._say(b"end\n")
+
+    def kill(self) -> None:
+        """Kill the run without asking. Returns at once."""
+        self._say(b"kill\n")
 
     def release(self) -> None:
         """Stop watching, as the run has ended by itself; processes that it left running stay."""
@@ -165,15 +169,18 @@ def _with_descendants(processes: Iterable[Process]) -> set[int]:
     return found
 
 
-def _end_all(mark: str) -> None:
+def _end_all(mark: str, ask: bool) -> None:
     """Ask the processes of a run to end, and kill those that remain.
 
     Parameters
     ----------
     mark : str
         The mark in the environment of its processes.
+    ask : bool
+        Whether they are asked first.
     """
-    for number in (signal.SIGINT, getattr(signal, "SIGKILL", signal.SIGTERM)):
+    kill = getattr(signal, "SIGKILL", signal.SIGTERM)
+    for number in (signal.SIGINT, kill) if ask else (kill,):
         end = time.monotonic() + END_TIMEOUT_S
         asked: set[int] = set()
         while (left := _marked(mark)) and time.monotonic() < end:
@@ -191,8 +198,9 @@ def _main() -> None:
     """Wait for the program's command or its end."""
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(number, signal.SIG_IGN)
-    if sys.stdin.buffer.readline() != b"done\n":
-        _end_all(sys.argv[1])
+    word = sys.stdin.buffer.readline()
+    if word != b"done\n":
+        _end_all(sys.argv[1], ask=word != b"kill\n")
 
 
 if __name__ == "__main__":
