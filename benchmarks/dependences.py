@@ -3,34 +3,42 @@
     python benchmarks/dependences.py
 
 A failing test of examples/ledger, and two of sqlparse with a condition negated, which pip gets as a source
-distribution. Each test runs several times in one process of a machine: in code whose decisions count steps (plain), in
-code whose decisions and values can be altered, and traced. What counts is processor time, without a first run and the
-machine's start; the median of three. A generated loop shows what two million nodes take.
+distribution. Each test runs in code whose decisions count steps (plain), in code whose decisions and values can be
+altered, and traced. One round does each for a tenth of a second in a new process, one after the other, so that other
+programs disturb all of them alike. What counts is processor time within that process, with all that begins and ends a
+run, and without its first run. The fastest of all runs of a way counts: other programs empty the caches, which makes a
+run of a millisecond up to twice as long and a longer one hardly so, and the fastest runs are those that nothing
+disturbed. A generated loop shows what two million nodes take.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from experiments import PYTEST, ledger, processor_s, sqlparse
+import run_clock
+from experiments import PYTEST, ledger, sqlparse
 
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.exchange import Job
 
-STEPS, SECONDS, REPEATS = 10_000_000, 120.0, 3
+STEPS, SECONDS = 10_000_000, 120.0
+WORTH_S, MOST = 0.1, 100
+"""How long the runs of one round take together, about, and how many they are at most."""
 LONG = """\
 def count(rounds):
     number = 0
@@ -62,25 +70,54 @@ PROJECTS: dict[str, Callable[[Path], tuple[str, str]]] = {
 }
 
 
-def seconds_of(folder: Path, file: str, test: str, job: Job, kinds: tuple[str, ...], rounds: int) -> float:
-    """The processor time of a test in a process that has run it before."""
+class Runs:
+    """One way to run a test: a machine, which runs it again and again in one process when it is asked.
 
-    def run(times: int) -> float:
-        def asked() -> None:
-            with Machine(PYTEST, folder, file, [test], kinds) as machine:
-                machine.ask(test, [job] * times, steps=STEPS, seconds=SECONDS)
+    Parameters
+    ----------
+    folder, file, test
+        Where the test is.
+    job : Job
+        What each run does.
+    kinds : tuple of str
+        How the machine prepares the code.
+    """
 
-        return processor_s(asked)
+    def __init__(self, folder: Path, file: str, test: str, job: Job, kinds: tuple[str, ...]):
+        self._test, self._job = test, job
+        self._clock = folder / f"clock of {kinds[0]} {job['kind']}"
+        os.environ[run_clock.VARIABLE] = str(self._clock)
+        self._machine = Machine((*PYTEST, "-p", run_clock.NAME), folder, file, [test], kinds)
 
-    return statistics.median((run(rounds + 1) - run(1)) / rounds for _ in range(REPEATS))
+    def seconds(self, times: int) -> list[float]:
+        """The processor time of some runs in one new process.
+
+        The first one doesn't count: it copies the pages of memory that it writes to.
+        """
+        os.truncate(self._clock, 0)
+        self._machine.ask(self._test, [self._job] * (times + 2), steps=STEPS, seconds=SECONDS)
+        noted = run_clock.times_in(self._clock)[1:]
+        return [after - before for before, after in pairwise(noted)]
+
+    def close(self) -> None:
+        self._machine.close()
 
 
 def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float]:
     columns: Job = {"kind": KIND, "columns": str(folder / "columns"), "most": MAX_NODES}
-    plain = seconds_of(folder, file, test, {"kind": "plain"}, ("plain",), rounds)
-    alterable = seconds_of(folder, file, test, {"kind": "plain"}, ("value",), rounds)
-    idle = seconds_of(folder, file, test, {"kind": "plain"}, (KIND,), rounds)
-    traced = seconds_of(folder, file, test, columns, (KIND,), rounds)
+    plain: Job = {"kind": "plain"}
+    ways = {"plain": (plain, "plain"), "alterable": (plain, "value"), "idle": (plain, KIND), "traced": (columns, KIND)}
+    with ExitStack() as stack:
+        runs = {
+            name: stack.enter_context(closing(Runs(folder, file, test, job, (kind,))))
+            for name, (job, kind) in ways.items()
+        }
+        times = {name: min(max(1, round(WORTH_S / one.seconds(1)[0])), MOST) for name, one in runs.items()}
+        found: dict[str, list[float]] = {name: [] for name in runs}
+        for _ in range(rounds):
+            for name, one in runs.items():
+                found[name] += one.seconds(times[name])
+    ms = {name: min(some) * 1e3 for name, some in found.items()}
     size = (folder / "columns").stat().st_size
     with Machine(PYTEST, folder, file, [test], (KIND,)) as machine:
         began = time.perf_counter()
@@ -104,12 +141,10 @@ def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float
         "written_bytes_per_node": size / len(graph),
         "bytes_per_node": held / len(graph),
         "megabytes": held / 1e6,
-        "plain_ms": plain * 1e3,
-        "alterable_ms": alterable * 1e3,
-        "traced_ms": traced * 1e3,
-        "idle_ratio": idle / alterable,
-        "ratio": traced / alterable,
-        "ratio_to_plain": traced / plain,
+        **{f"{name}_ms": value for name, value in ms.items()},
+        "idle_ratio": ms["idle"] / ms["alterable"],
+        "ratio": ms["traced"] / ms["alterable"],
+        "ratio_to_plain": ms["traced"] / ms["plain"],
         "whole_s": whole,
     }
 
@@ -117,13 +152,14 @@ def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--project", choices=list(PROJECTS), action="append", help="By default all (repeatable).")
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=15)
     chosen = parser.parse_args()
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     figures: dict[str, dict[str, float]] = {}
     for name in chosen.project or PROJECTS:
         with tempfile.TemporaryDirectory() as folder:
             file, test = PROJECTS[name](Path(folder))
-            found = measured(Path(folder), file, test, 1 if name == "long" else chosen.rounds)
+            found = measured(Path(folder), file, test, 3 if name == "long" else chosen.rounds)
         figures[name] = {key: round(value, 2) for key, value in found.items()}
         print(f"{name}: {found['nodes']:,.0f} nodes, {found['bytes_per_node']:.0f} bytes each", end=", ")
         print(f"{found['traced_ms']:.2f} ms: {found['ratio']:.1f} times an alterable run", end=", ")

@@ -55,6 +55,7 @@ class Watchdog:
     {}
     >>> watchdog = Watchdog(environ)
     >>> watchdog.end()  # there is nothing to end
+    >>> watchdog.kill()
     >>> watchdog.release()
     """
 
