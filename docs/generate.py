@@ -50,13 +50,14 @@ def manifest() -> str:
     package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = extension.restricted()
     package["contributes"]["commands"] = extension.commands()
     package["contributes"]["configuration"] = extension.configuration()
+    package["contributes"]["languageModelTools"] = extension.language_model_tools()
     return _json(package)
 
 
 def manifest_texts() -> str:
     """The texts of the manifest: those written by hand, and those that are declared."""
     texts = json.loads(TEXTS.read_text("utf-8"))
-    declared = ("command.", "setting.", "configuration.")
+    declared = ("command.", "setting.", "configuration.", "tool.")
     by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
     return _json(by_hand | extension.texts())
 
@@ -250,6 +251,10 @@ The picture takes its colours from `--slice-ink`, `--slice-soft`, `--slice-paper
 
 {_fields(protocol.RUN_TEXTS)}
 
+`DebugLaunch`, the answer of `suspectra.server.debugHere`, `debugTest` and `debugChain`:
+
+{_fields(protocol.DEBUG_LAUNCH)}
+
 ## `{protocol.EXPLANATION}` (request)
 
 Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 by default. Why a line
@@ -280,6 +285,16 @@ Params: `{{"folder"?: DocumentUri}}`, by default the first workspace folder. The
 terminal in that folder, just as `suspectra.server.runTests` does; null without a folder:
 
 {_fields(protocol.COMMAND_LINE_RESULT)}
+
+## `{protocol.AGENT_ANSWER}` (request)
+
+Params: `{{"tool": string, "arguments"?: object, "folder"?: DocumentUri}}`. What a [coding agent](agents.md) asks through its editor: a
+tool of `suspectra mcp` by its name, with the same arguments and the same answer. It is answered from the ranking that the editor
+shows, as soon as no ranking is being made. `run_tests`, `investigate` and `causes` answer when they have ended, need the trust and
+the consent that the commands of the user need, and are cancelled by cancelling the request. What can't be answered is an error with
+a text for the agent.
+
+{_fields(protocol.AGENT_ANSWER_RESULT)}
 
 ## `{protocol.TECHNIQUES}` (request)
 

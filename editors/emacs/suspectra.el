@@ -172,6 +172,12 @@ The failing ones are the test at point, or those of the current group."
            (suspectra--show-steps (plist-get found :heading) (plist-get found :steps)))
          (suspectra--line)))
 
+(defun suspectra-debug ()
+  "Say how to debug a failing test that executes the line of point.
+The server names the command, and where to stop."
+  (interactive)
+  (apply #'suspectra--command "debugHere" (suspectra--line)))
+
 (defun suspectra-what-led-here ()
   "Show what led to the line of point, or to the failure, and dim other code."
   (interactive)
@@ -377,6 +383,7 @@ It is the passing test that goes nearly the same way."
     (define-key map "w" #'suspectra-compare-passing)
     (define-key map "W" #'suspectra-compare-runs)
     (define-key map "x" #'suspectra-clear-comparison)
+    (define-key map "B" #'suspectra-debug)
     (define-key map "h" #'suspectra-what-led-here)
     (define-key map "H" #'suspectra-what-this-influenced)
     (define-key map "v" #'suspectra-undim)

@@ -16,95 +16,51 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
 from mcp_types import ToolAnnotations
 from pydantic import Field
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from suspectra import __version__
-from suspectra.console import parse_location
 from suspectra.errors import NothingToRank, SuspectraError
-from suspectra.evidence.sources import Sources
-from suspectra.localization import Localized, RankingOptions, localize
-from suspectra.output.agent import (
-    MAX_PROBLEM,
-    NOTICE,
-    affected_tests_answer,
-    as_data,
-    explanation_answer,
-    failing_tests_answer,
-    fitted,
-    ranking_answer,
-)
+from suspectra.localization import RankingOptions, localize
+from suspectra.output.agent import MAX_PROBLEM, as_data
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.ranking import Listing
 from suspectra.processes.events import TestProgress
-from suspectra.quantity import many
-from suspectra.selection.selection import select
 from suspectra_mcp.permission import Act, Permission, Permissions
 from suspectra_mcp.running import Commands
-
-INSTRUCTIONS = (
-    "Suspectra ranks the lines of a project by how suspicious its tests make them. Begin with `rank` when tests fail;"
-    " read the first suspects of each failure group, and ask `explain` about a line before changing it. After a change"
-    " call `run_tests`, which runs those that failed and those that the change can affect. `investigate` and `causes`"
-    " run failing tests again with altered decisions and values; ask them if the ranking leaves a choice."
-    f" {NOTICE}"
+from suspectra_server.agent.answers import (
+    CausesAnswer,
+    FindingAnswer,
+    InvestigationAnswer,
+    Known,
+    RunAnswer,
+    Spent,
+    StateAnswer,
+    affected_tests,
+    causes_answer,
+    investigation_answer,
+    without_ranking,
 )
-
-BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 500, 20_000
-"""Characters of an answer: by default, at least and at most."""
-
-MAX_FINDINGS, MAX_STATES = 10, 12
+from suspectra_server.agent.tools import (
+    BUDGET,
+    CAUSES_S,
+    INSTRUCTIONS,
+    INVESTIGATION_S,
+    MAX_BUDGET,
+    MAX_S,
+    MAX_TESTS,
+    MAX_TOP,
+    MIN_BUDGET,
+    TOOL,
+    TOP,
+)
 
 _Result = TypeVar("_Result")
 Budget = Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET, description="Characters that the answer may have.")]
-Seconds = Annotated[float, Field(gt=0, le=600, description="How long it may take.")]
-Tests = Annotated[list[str], Field(max_length=500, description="Names of tests, as the recording has them.")]
+Seconds = Annotated[float, Field(ge=1, le=MAX_S, description="How long it may take.")]
+Tests = Annotated[list[str], Field(max_length=MAX_TESTS, description="Names of tests, as the recording has them.")]
+Top = Annotated[int, Field(ge=1, le=MAX_TOP, description="Suspects of each failure group.")]
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
-
-
-class RunAnswer(TypedDict):
-    """How a run ended, and what is suspicious now; no ranking where nothing fails."""
-
-    notice: str
-    ended: str
-    ranking: RankingAnswer | None
-
-
-class FindingAnswer(TypedDict):
-    """What an experiment told about a suspect."""
-
-    place: str
-    rank: int
-    findings: list[str]
-
-
-class InvestigationAnswer(TypedDict):
-    """What makes failing tests pass."""
-
-    notice: str
-    findings: list[FindingAnswer]
-    complete: bool
-    seconds: float
-
-
-class StateAnswer(TypedDict):
-    """A decision or a value of the failing run."""
-
-    place: str
-    value: str
-
-
-class CausesAnswer(TypedDict):
-    """The states with which the test would pass, and what they lead to."""
-
-    notice: str
-    roots: list[StateAnswer]
-    transitive: list[StateAnswer]
-    around: list[StateAnswer]
-    alterations: int
-    complete: bool
-    seconds: float
 
 
 class Workspace:
@@ -121,32 +77,13 @@ class Workspace:
     def __init__(self, root: Path, **chosen: Unpack[RankingOptions]):
         self.root, self._chosen = root, chosen
 
-    def localized(self) -> tuple[Localized, Listing]:
+    def known(self) -> Known:
         """Rank what is recorded now."""
-        found = localize(self.root, groups=True, **self._chosen)
-        return found, Listing(found.report, found.evidence, found.problems, groups=found.groups)
-
-    def rank(self, top: int, budget: int) -> RankingAnswer:
-        """Tell which lines are suspicious."""
-        return ranking_answer(self.localized()[1], Sources(self.root), budget, top)
-
-    def explain(self, place: str) -> ExplanationAnswer:
-        """Tell why a line has its rank."""
-        file, line = parse_location(self.root, place)
-        localized, listing = self.localized()
-        elements = localized.report.spectrum.elements
-        element = elements.at(file, line)
-        group = None if element is None else localized.group_of(element)
-        report = group.report if group is not None else localized.report
-        return explanation_answer(report, listing.evidence, file, line, Sources(self.root))
-
-    def failing_tests(self, budget: int) -> FailingTestsAnswer:
-        """Tell which tests fail."""
-        return failing_tests_answer(self.localized()[1], budget)
+        return Known(self.root, localize(self.root, groups=True, **self._chosen))
 
     def affected_tests(self, budget: int) -> AffectedTestsAnswer:
         """Tell which tests changes can affect."""
-        return affected_tests_answer(select(str(self.root)), budget)
+        return affected_tests(self.root, budget)
 
 
 def make_server(workspace: Workspace, commands: Commands, permissions: Permissions) -> MCPServer:
@@ -168,27 +105,23 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
     """
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
-    @server.tool(annotations=_READS, structured_output=True)
-    async def rank(top: Annotated[int, Field(ge=1, le=100)] = 10, budget: Budget = BUDGET) -> RankingAnswer:
-        """List the most suspicious lines of the last recorded run, for each failure group, best first."""
-        return await _answered(partial(workspace.rank, top, budget))
+    @server.tool(description=TOOL["rank"].text, annotations=_READS, structured_output=True)
+    async def rank(top: Top = TOP, budget: Budget = BUDGET) -> RankingAnswer:
+        return await _answered(lambda: workspace.known().rank(top, budget))
 
-    @server.tool(annotations=_READS, structured_output=True)
+    @server.tool(description=TOOL["explain"].text, annotations=_READS, structured_output=True)
     async def explain(place: Annotated[str, Field(description="FILE:LINE")]) -> ExplanationAnswer:
-        """Explain why a line is suspicious or not, with the failing tests that execute it."""
-        return await _answered(partial(workspace.explain, place))
+        return await _answered(lambda: workspace.known().explain(place))
 
-    @server.tool(annotations=_READS, structured_output=True)
+    @server.tool(description=TOOL["failing_tests"].text, annotations=_READS, structured_output=True)
     async def failing_tests(budget: Budget = BUDGET) -> FailingTestsAnswer:
-        """List the failing tests of the last recorded run by failure group, with exception, message and place."""
-        return await _answered(partial(workspace.failing_tests, budget))
+        return await _answered(lambda: workspace.known().failing_tests(budget))
 
-    @server.tool(annotations=_READS, structured_output=True)
+    @server.tool(description=TOOL["affected_tests"].text, annotations=_READS, structured_output=True)
     async def affected_tests(budget: Budget = BUDGET) -> AffectedTestsAnswer:
-        """List the tests that changes since the last recorded run can affect, with the reasons. Runs nothing."""
         return await _answered(partial(workspace.affected_tests, budget))
 
-    @server.tool(annotations=_RUNS, structured_output=True)
+    @server.tool(description=TOOL["run_tests"].text, annotations=_RUNS, structured_output=True)
     async def run_tests(
         context: Context,
         permission: Annotated[ElicitationResult[Permission], Resolve(permissions.tests)],
@@ -196,7 +129,6 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
         all_tests: Annotated[bool, Field(description="Run all tests, if none is named.")] = False,
         budget: Budget = BUDGET,
     ) -> RunAnswer:
-        """Run tests, record them and rank again: those named, or else those that failed or that changes can affect."""
         permissions.settle(Act.TESTS, permission)
 
         async def notify(progress: TestProgress) -> None:
@@ -206,34 +138,29 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
         if ran.trouble:
             raise ToolError(as_data(ran.trouble, MAX_PROBLEM))
         try:
-            ranking = await asyncio.to_thread(workspace.rank, 10, budget)
+            return await asyncio.to_thread(lambda: workspace.known().after_run(TOP, budget))
         except NothingToRank as error:
-            return {"notice": NOTICE, "ended": as_data(error.problem.cause), "ranking": None}
-        outcome = ranking["tests"]
-        ended = f"of {many(outcome['failed'] + outcome['passed'], 'test')} {outcome['failed']} failed"
-        return {"notice": NOTICE, "ended": ended, "ranking": ranking}
+            return without_ranking(error.problem.cause)
 
-    @server.tool(annotations=_RUNS, structured_output=True)
+    @server.tool(description=TOOL["investigate"].text, annotations=_RUNS, structured_output=True)
     async def investigate(
         permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
         tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
-        seconds: Seconds = 20,
+        seconds: Seconds = INVESTIGATION_S,
         budget: Budget = BUDGET,
     ) -> InvestigationAnswer:
-        """Run failing tests again, each time with one thing altered, and say what makes them pass."""
         permissions.settle(Act.ALTERED, permission)
         arguments = ["investigate", "--format", "json", "--seconds", str(seconds)]
         found = await commands.asked([*arguments, *map(_named, tests)])
         return _investigation(found, budget)
 
-    @server.tool(annotations=_RUNS, structured_output=True)
+    @server.tool(description=TOOL["causes"].text, annotations=_RUNS, structured_output=True)
     async def causes(
         permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
         test: Annotated[str, Field(description="The name of a failing test.")],
-        seconds: Seconds = 60,
+        seconds: Seconds = CAUSES_S,
         budget: Budget = BUDGET,
     ) -> CausesAnswer:
-        """Narrow down the causes of the failure of one test, by running it with altered states."""
         permissions.settle(Act.ALTERED, permission)
         found = await commands.asked(["causes", "--format", "json", "--seconds", str(seconds), _named(test)])
         return _causes(found, budget)
@@ -259,44 +186,31 @@ def _named(test: str) -> str:
 
 
 def _investigation(found: Mapping[str, object], budget: int) -> InvestigationAnswer:
-    suspects = [one for one in _entries(found, "suspects") if one.get("findings")]
     findings: list[FindingAnswer] = [
         {
             "place": _place(one),
             "rank": int(str(one.get("rank_best", 0))),
-            "findings": [as_data(str(text)) for text in _list(one.get("findings"))],
+            "findings": [str(text) for text in _list(one.get("findings"))],
         }
-        for one in suspects[:MAX_FINDINGS]
+        for one in _entries(found, "suspects")
+        if one.get("findings")
     ]
-
-    def answer(most: int) -> InvestigationAnswer:
-        return {
-            "notice": NOTICE,
-            "findings": findings[:most],
-            "complete": bool(found.get("complete")),
-            "seconds": float(str(found.get("seconds", 0))),
-        }
-
-    return fitted(answer, max(len(findings), 1), budget)
+    return investigation_answer(findings, _spent(found), budget)
 
 
 def _causes(found: Mapping[str, object], budget: int) -> CausesAnswer:
-    def answer(most: int) -> CausesAnswer:
-        return {
-            "notice": NOTICE,
-            "roots": _states(found, "roots", most),
-            "transitive": _states(found, "transitive", most),
-            "around": _states(found, "around", most),
-            "alterations": int(str(found.get("alterations", 0))),
-            "complete": bool(found.get("complete")),
-            "seconds": float(str(found.get("seconds", 0))),
-        }
-
-    return fitted(answer, MAX_STATES, budget)
+    roots, transitive, around = (_states(found, name) for name in ("roots", "transitive", "around"))
+    return causes_answer(roots, transitive, around, _spent(found), budget)
 
 
-def _states(found: Mapping[str, object], name: str, most: int) -> list[StateAnswer]:
-    return [{"place": _place(one), "value": as_data(str(one.get("value", "")))} for one in _entries(found, name)[:most]]
+def _spent(found: Mapping[str, object]) -> Spent:
+    return Spent(
+        bool(found.get("complete")), float(str(found.get("seconds", 0))), int(str(found.get("alterations", 0)))
+    )
+
+
+def _states(found: Mapping[str, object], name: str) -> list[StateAnswer]:
+    return [{"place": _place(one), "value": str(one.get("value", ""))} for one in _entries(found, name)]
 
 
 def _entries(found: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
@@ -308,4 +222,4 @@ def _list(value: object) -> Sequence[object]:
 
 
 def _place(entry: Mapping[str, object]) -> str:
-    return as_data(f"{entry.get('file')}:{entry.get('line')}")
+    return f"{entry.get('file')}:{entry.get('line')}"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suspectra.output.agent import NOTICE
 from suspectra_recorder.options import Option
+from suspectra_server.agent.tools import TOOLS
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, SETTINGS, Setting
 
@@ -158,6 +160,25 @@ def configuration() -> list[dict[str, object]]:
     ]
 
 
+def language_model_tools() -> list[dict[str, object]]:
+    """The part ``contributes.languageModelTools``: the tools of agents, described for them and for people."""
+    return [
+        {
+            "name": f"{SECTION}_{tool.name}",
+            "toolReferenceName": f"{SECTION}_{tool.name}",
+            "displayName": f"%tool.{tool.name}%",
+            "userDescription": f"%tool.{tool.name}.text%",
+            "modelDescription": f"{tool.text} {NOTICE}",
+            "canBeReferencedInPrompt": True,
+            "icon": "media/suspectra.svg",
+            "tags": ["debugging", "tests"],
+            "when": "isWorkspaceTrusted" if tool.asks else "workspaceFolderCount > 0",
+            "inputSchema": tool.schema,
+        }
+        for tool in TOOLS
+    ]
+
+
 def restricted() -> list[str]:
     """The part ``restrictedConfigurations``: settings that name programs to start."""
     return [f"{SECTION}.{setting.name}" for setting in (*EXTENSION_SETTINGS, *SETTINGS) if setting.names == "program"]
@@ -167,6 +188,8 @@ def texts() -> dict[str, str]:
     """The texts of these parts, by the keys under which they can be translated."""
     found = {f"command.{command.name}": command.title for command in (*COMMANDS, *EXTENSION_COMMANDS)}
     found |= {title.strip("%"): heading for heading, title in HEADINGS.items() if title}
+    found |= {f"tool.{tool.name}": tool.title for tool in TOOLS}
+    found |= {f"tool.{tool.name}.text": tool.text for tool in TOOLS}
     for setting in (*SETTINGS, *EXTENSION_SETTINGS):
         found[f"setting.{setting.name}"] = setting.in_vscode or setting.text
         found |= {f"setting.{setting.name}.{value}": text for value, text in setting.option.values.items()}

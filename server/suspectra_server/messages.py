@@ -318,6 +318,19 @@ class RunTexts(TypedDict):
     line: int
 
 
+class DebugLaunch(TypedDict):
+    """The result of `debugHere`, `debugTest` and `debugChain`."""
+
+    folder: str
+    test: str
+    root: str
+    python: str | None
+    module: str
+    arguments: list[str]
+    commandLine: str
+    stops: list[lsp.Location]
+
+
 class Chain(TypedDict):
     """The result of `suspectra/chain`."""
 
@@ -394,3 +407,9 @@ class CommandLine(TypedDict):
 
     commandLine: str
     environment: dict[str, str]
+
+
+class AgentAnswer(TypedDict):
+    """The result of `suspectra/agentAnswer`."""
+
+    text: str

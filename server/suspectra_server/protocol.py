@@ -20,6 +20,7 @@ COVERAGE = "suspectra/coverage"
 COMMAND_LINE = "suspectra/commandLine"
 GROUP = "suspectra/group"
 CAUSES = "suspectra/causes"
+AGENT_ANSWER = "suspectra/agentAnswer"
 
 
 class State(str, Enum):
@@ -492,6 +493,38 @@ COMMANDS = (
         icon="clear-all",
     ),
     Command(
+        "debugHere",
+        "Debug Here",
+        (_URI, _LINE, _TEST),
+        "DebugLaunch",
+        "How to debug a failing test so that it stops on this line: the client starts its debugger, with a breakpoint"
+        " there for as long as that session lasts. Nothing is run by the server. A client that does not support"
+        " `suspectra/status` also gets a command line for debugpy as `window/showMessage`. Refused in a workspace that"
+        " the client does not trust, and for tests of compiled programs, with what to do instead.",
+        icon="debug-alt",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "debugTest",
+        "Debug Failing Test",
+        _FAILING_TEST,
+        "DebugLaunch",
+        "The same for a failing test: it stops on the most suspicious line that the test executes, or else where the"
+        " test failed.",
+        icon="debug-alt",
+        enablement="isWorkspaceTrusted",
+    ),
+    Command(
+        "debugChain",
+        "Debug Along the Chain",
+        (),
+        "DebugLaunch",
+        "The same for the test of the last `findCause`: it stops at each line from the first root cause to the"
+        " failure. Refused if no cause is known.",
+        icon="debug-alt",
+        enablement="isWorkspaceTrusted && suspectra.hasCauses",
+    ),
+    Command(
         "cancelInvestigation",
         "Cancel Altered Runs",
         (),
@@ -759,6 +792,27 @@ RUN_TEXTS = (
     Field("line", "number", "The first line of both texts that is not the same, counted from 0."),
 )
 
+DEBUG_LAUNCH = (
+    Field("folder", "DocumentUri", "The workspace folder."),
+    Field("test", "string", "The failing test that is run."),
+    Field("root", "string", "The path of the workspace folder, in which it is run."),
+    Field(
+        "python",
+        "string | null",
+        "The interpreter that runs the tests; null if the setting `testCommand` starts it in a way of its own, so that"
+        " the client chooses one.",
+    ),
+    Field("module", '"pytest" | "unittest"', "What the interpreter runs by `-m`."),
+    Field(
+        "arguments",
+        "string[]",
+        "Of the module: options of the setting `testCommand`, what undoes options with which no debugger stops"
+        " (`--no-cov`, `-n0`), and the test.",
+    ),
+    Field("commandLine", "string", "The same for debugpy, which waits at port 5678; for people."),
+    Field("stops", "Location[]", "Where to stop, in the documents as they are now."),
+)
+
 CHAIN_RESULT = (
     Field("svg", "string", "The picture, self-contained: no scripts, links or requests. Names in it are escaped."),
     Field("nodes", "Node[]", "States of the chain; the first is where the reader is."),
@@ -829,6 +883,10 @@ COMMAND_LINE_RESULT = (
         "Variables with which every pytest that runs in the folder is recorded, for an editor's terminals."
         " `PYTHONPATH` is to be put before the value that is there.",
     ),
+)
+
+AGENT_ANSWER_RESULT = (
+    Field("text", "string", "JSON as `suspectra mcp` answers it. Texts of the project are data, and marked as such."),
 )
 
 COVERAGE_RESULT = (

@@ -17,6 +17,7 @@ from pygls.uris import from_fs_path
 import suspectra
 from suspectra_server.convert import path_of
 from suspectra_server.features import (
+    agent_answers,
     chain,
     chain_steps,
     code_actions,
@@ -72,6 +73,7 @@ FEATURES = (
     test_results,
     command_line,
     commands,
+    agent_answers,
 )
 
 
@@ -122,7 +124,7 @@ class SuspectraServer(LanguageServer):
         self.comparison: RunComparison | None = None
         self.notices = Notices(self, self.test_run, self.keep_running)
         self._configuration: Configuration | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._changing = asyncio.Lock()
         self._reading_settings: asyncio.Task[None] | None = None  # requests changed settings
         self._outdated = False  # they have changed again since that request
@@ -205,12 +207,12 @@ class SuspectraServer(LanguageServer):
         self.stop_working()
         self.files.stop()
 
-    def keep_running(self, task: asyncio.Task[None]) -> None:
+    def keep_running(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive, and log when it fails."""
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.error("%s: %s", type(error).__name__, error)

@@ -29,6 +29,9 @@ export interface Home {
 }
 
 export class Server implements vscode.Disposable {
+  /** The interpreter that runs the server. */
+  program: Interpreter | undefined;
+
   private client: LanguageClient | undefined;
   private readonly changed = new vscode.EventEmitter<Condition>();
   private readonly executed = new vscode.EventEmitter<{ command: string; result: unknown }>();
@@ -81,12 +84,14 @@ export class Server implements vscode.Disposable {
   }
 
   /** Send a request to the server. It waits while the server is being installed or started. */
-  async request<Result>(method: string, params: unknown): Promise<Result> {
+  async request<Result>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
     await this.queue;
     if (!this.client) {
       throw new Error(t('The Suspectra server is not running. See the output “Suspectra” for the reason.'));
     }
-    return this.client.sendRequest<Result>(method, params);
+    return token
+      ? this.client.sendRequest<Result>(method, params, token)
+      : this.client.sendRequest<Result>(method, params);
   }
 
   async command(command: string, ...args: unknown[]): Promise<unknown> {
@@ -115,6 +120,7 @@ export class Server implements vscode.Disposable {
       return;
     }
     library = await import('./library');
+    this.program = interpreter;
     const { command, args } = interpreter;
     this.output.info(`Starting the server with ${shown(interpreter)} (${interpreter.origin})`);
     const client = new library.LanguageClient(

@@ -1,13 +1,16 @@
 import * as vscode from 'vscode';
 
+import { registerAgentTools } from './agentTools';
 import { Answers } from './answers';
 import { CausesView } from './causes';
 import { Chains } from './chains';
 import { Server } from './client';
 import { registerCommands } from './commands';
+import { Debugging } from './debugging';
 import { Decorations } from './decorations';
 import { Explanations } from './explanations';
 import { setTranslator } from './l10n';
+import { registerMcpServer } from './mcpServer';
 import { Model } from './model';
 import { destination } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
@@ -24,7 +27,10 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   setTranslator((message, ...values) => vscode.l10n.t(message, ...values));
   const output = vscode.window.createOutputChannel('Suspectra', { log: true });
-  const { version } = context.extension.packageJSON as { version: string };
+  const { version, contributes } = context.extension.packageJSON as {
+    version: string;
+    contributes: { languageModelTools: { name: string }[] };
+  };
   const started = new Server(
     {
       folder: context.extensionPath,
@@ -52,6 +58,9 @@ export function activate(context: vscode.ExtensionContext): void {
     new CausesView(started, model),
     new Runs(started),
     new RunOffer(model, context.globalState),
+    registerAgentTools(started, contributes.languageModelTools),
+    registerMcpServer(started, context.extensionPath),
+    new Debugging(started, context.workspaceState),
     new Explanations(started, model),
     new Answers(started),
     new Decorations(model),

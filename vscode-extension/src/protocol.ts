@@ -319,6 +319,18 @@ export interface RunTexts {
   line: number;
 }
 
+/** Result of the commands `suspectra.server.debugHere`, `debugTest` and `debugChain`. */
+export interface DebugLaunch {
+  folder: string;
+  test: string;
+  /** The path of the folder. */
+  root: string;
+  python: string | null;
+  module: string;
+  arguments: string[];
+  stops: Location[];
+}
+
 /** Result of the `suspectra/chain` request. */
 export interface Chain {
   svg: string;
@@ -344,6 +356,7 @@ export const methods = {
   commandLine: 'suspectra/commandLine',
   group: 'suspectra/group',
   causes: 'suspectra/causes',
+  agentAnswer: 'suspectra/agentAnswer',
 } as const;
 
 /**
@@ -384,6 +397,9 @@ export const serverCommands = {
   comparePassing: 'suspectra.server.comparePassing',
   compareRuns: 'suspectra.server.compareRuns',
   clearComparison: 'suspectra.server.clearComparison',
+  debugHere: 'suspectra.server.debugHere',
+  debugTest: 'suspectra.server.debugTest',
+  debugChain: 'suspectra.server.debugChain',
   cancelInvestigation: 'suspectra.server.cancelInvestigation',
 } as const;
 

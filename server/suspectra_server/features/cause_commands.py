@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -33,19 +31,16 @@ class CauseCommands(ExperimentCommands):
         chosen = failing_tests(folder, names)
         if not chosen:
             raise RequestFailed("This test did not fail in the last recorded run.")
-        self._refuse_unless_possible(folder)
-        if not await self._is_allowed(folder):
+        if not await self._may_alter(folder):
             return None
-        self._refuse_unless_possible(folder)  # something may have changed while the user was asked
-        search = CauseSearch(self._session, folder, evidence, chosen[0])
-        self._session.cause_search = search
-        try:
-            await asyncio.shield(self._session.experiment_run.start(search))
-        except asyncio.CancelledError:
-            self._session.experiment_run.cancel()  # the client has cancelled its request
-            raise
-        inlay_hints.refresh(self._session)
+        await self._search(CauseSearch(self._session, folder, evidence, chosen[0]))
         return await causes_of(self._session)
+
+    async def _search(self, search: CauseSearch) -> None:
+        """Search, and return when that has ended."""
+        self._session.cause_search = search
+        await self._until_ended(search)
+        inlay_hints.refresh(self._session)
 
     def next_in_chain(self, cursor: object = None) -> lsp.Location | None:
         """Go on from a cause towards the failure."""

@@ -10,6 +10,8 @@ from suspectra_server.features.failing_tests import (
     CAUSE,
     COMPARE_RUNS,
     COMPARE_VALUES,
+    DEBUG,
+    DEBUG_HERE,
     INFLUENCED,
     LED_HERE,
     WOULD_PASS,
@@ -50,6 +52,7 @@ def register(session: Session) -> None:
             line = params.range.start.line
             if tests := tests_at(folder, path, line) if can_run else []:
                 wanted: list[tuple[str, str, list[object]]] = [
+                    (DEBUG, "debugTest", [folder.uri, tests[0]]),
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
                     (COMPARE_VALUES, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
@@ -99,6 +102,7 @@ def _actions(
 def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
     """What runs failing tests again."""
     return [
+        (DEBUG_HERE, "debugHere", [uri, line]),
         ("Test this suspect", "testSuspect", [uri, line]),
         (LED_HERE, "whatLedHere", [uri, line]),
         (INFLUENCED, "whatThisInfluenced", [uri, line]),

@@ -9,6 +9,7 @@ from suspectra.output.chain_svg import chance
 from suspectra_server.features.failing_tests import (
     CAUSE,
     COMPARE_RUNS,
+    DEBUG,
     LED_HERE,
     WOULD_PASS,
     can_be_investigated,
@@ -51,6 +52,7 @@ def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
         lsp.CodeLens(lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)), command)
         for line, names in tests_in_text(folder, path).items()
         for command in (
+            lsp.Command(DEBUG, COMMAND_IDS["debugTest"], arguments=[folder.uri, names[0]]),
             lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
             lsp.Command(CAUSE, COMMAND_IDS["findCause"], arguments=[folder.uri, names[0]]),
             lsp.Command(COMPARE_RUNS, COMMAND_IDS["comparePassing"], arguments=[folder.uri, names[0]]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,15 +25,17 @@ from suspectra_server.features.arguments import (
     parse_location,
     parse_tests,
 )
-from suspectra_server.features.comparison_commands import ComparisonCommands
+from suspectra_server.features.debug_commands import DebugCommands
 from suspectra_server.features.distinctions import Answer, tell_apart, why_not
 from suspectra_server.features.finding import Finder, Found, stop_at
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.refusals import RequestFailed
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.session.statement import Statement
+from suspectra_server.session.test_run import Run
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
@@ -49,7 +52,7 @@ Offer = tuple["Move", Statement, messages.CodeLocation]  # a move, and where it 
 MAX_CHOICES = 5  # in one question: some clients make each a button
 
 
-class Commands(ComparisonCommands):
+class Commands(DebugCommands):
     """One method for each command."""
 
     def __init__(self, session: Session):
@@ -247,19 +250,25 @@ class Commands(ComparisonCommands):
         """Record all tests, or some, in each folder or in some."""
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
-        chosen = parse_tests(tests)
+        await self._run_tests(
+            [folder for folder in self._session.folders if uris is None or folder.uri in uris], parse_tests(tests)
+        )
+        return True
+
+    async def _run_tests(
+        self, folders: list[Folder], tests: Mapping[str, Sequence[str]], *, affected: bool | None = None
+    ) -> Run:
         try:
             self._session.trust.require()
         except NotTrusted as error:
             raise RequestFailed(str(error)) from None
         if self._session.test_run.running and not self._session.test_run.on_save:
             raise RequestFailed("Tests are already running.")
-        folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
         if not folders:
-            raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
+            opened = any(True for _ in self._session.folders)
+            raise RequestFailed("None of these is a folder of the workspace." if opened else "No folder is open.")
         self._session.experiment_run.cancel()  # they would be about a run that is over
-        await self._session.test_run.start(folders, chosen)
-        return True
+        return await self._session.test_run.start(folders, tests, affected=affected)
 
     def cancel_tests(self) -> bool:
         """Stop the tests that run."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -79,9 +77,5 @@ class ComparisonCommands(SliceCommands):
         """Run the tests."""
         self._refuse_unless_possible(wanted.folder)
         self._session.comparison = wanted
-        try:
-            await asyncio.shield(self._session.experiment_run.start(wanted))
-        except asyncio.CancelledError:
-            self._session.experiment_run.cancel()  # the client has cancelled its request
-            raise
+        await self._until_ended(wanted)
         return wanted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -13,6 +15,7 @@ from suspectra_server.features.failing_tests import can_be_investigated, failing
 from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.refusals import RequestFailed
 from suspectra_server.protocol import State
+from suspectra_server.session.experiment_run import Work
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.investigating import Investigating
 from suspectra_server.session.trust import NotTrusted
@@ -89,12 +92,25 @@ class ExperimentCommands(GroupCommands):
         return Investigating(self._session, self._session.experiment_run, folder, evidence, tests, at)
 
     async def _start(self, wanted: Investigating) -> bool:
-        folder = wanted.folder
+        if not await self._may_alter(wanted.folder):
+            return False
+        self._session.experiment_run.start(wanted)
+        return True
+
+    async def _until_ended(self, work: Work) -> None:
+        """Begin a work, and return when it has ended."""
+        try:
+            await asyncio.shield(self._session.experiment_run.start(work))
+        except asyncio.CancelledError:
+            self._session.experiment_run.cancel()  # the client has cancelled its request
+            raise
+
+    async def _may_alter(self, folder: Folder) -> bool:
+        """Whether failing tests of a folder may run altered now; refuses what is not possible, and asks the user."""
         self._refuse_unless_possible(folder)
         if not await self._is_allowed(folder):
             return False
         self._refuse_unless_possible(folder)  # something may have changed while the user was asked
-        self._session.experiment_run.start(wanted)
         return True
 
     def _refuse_unless_possible(self, folder: Folder) -> None:

@@ -14,6 +14,7 @@ CAUSE = "Find the cause"
 COMPARE_RUNS = "Compare with a passing run"
 LED_HERE = "What led here"
 INFLUENCED = "What this influenced"
+DEBUG, DEBUG_HERE = "Debug", "Debug here"
 _DEFINITION = re.compile(r"\s*(?:async\s+)?def\s+(?P<name>\w+)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -87,11 +86,7 @@ class SliceCommands(CauseCommands):
         if last is not None and last.trace is not None and last.fits(wanted.folder, wanted.evidence, wanted.test.name):
             return last.trace
         self._refuse_unless_possible(wanted.folder)
-        try:
-            await asyncio.shield(self._session.experiment_run.start(wanted))
-        except asyncio.CancelledError:
-            self._session.experiment_run.cancel()  # the client has cancelled its request
-            raise
+        await self._until_ended(wanted)
         if wanted.trace is None:
             problems = " ".join(f"{problem}." for problem in (wanted.outcome.problems if wanted.outcome else ()))
             raise RequestFailed(plain(problems, MAX_TEXT) or "The traced run was cancelled.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
@@ -47,6 +47,8 @@ class CauseSearch:
     evidence : Evidence
         Of the recording in which the test failed.
     test : FailingTest
+    seconds : float, optional
+        How long it may take; by default as the settings say.
 
     Attributes
     ----------
@@ -62,6 +64,7 @@ class CauseSearch:
     folder: Folder
     evidence: Evidence
     test: FailingTest
+    seconds: float | None = None
     title: str = field(default="searching for the cause", init=False)
     report: CauseReport | None = field(default=None, init=False)
     sentence: str = field(default="", init=False)
@@ -81,15 +84,17 @@ class CauseSearch:
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:
         """Search, and publish each step; in the thread of experiments."""
-        folder = self.folder
+        folder, settings = self.folder, self.folder.settings
+        if self.seconds is not None:
+            settings = replace(settings, causes_seconds=self.seconds)
         began = time.monotonic()
         try:
             command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
             suspicion = Suspicion(self.evidence, everywhere=True)
-            inquiry = inquiry_of(trust, folder.root, command, self.test, folder.settings, suspicion)
+            inquiry = inquiry_of(trust, folder.root, command, self.test, settings, suspicion)
             with closing(inquiry.steps()) as steps:
                 for step in steps:
-                    share = min((time.monotonic() - began) / folder.settings.causes_seconds, 1.0)
+                    share = min((time.monotonic() - began) / settings.causes_seconds, 1.0)
                     job.publish(Narrowed(str(step), share, inquiry.report))
             report = inquiry.report
             job.publish(Narrowed("", 1.0, report))

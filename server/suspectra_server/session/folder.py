@@ -181,10 +181,15 @@ class Folder:
         self.rankings.cancel()
         self.rankings.rank()
 
-    def test_arguments(self, *, chosen: bool = False, on_save: bool = False) -> Callable[[], tuple[str, ...]]:
-        """A function for a worker thread: the arguments of `suspectra` that record all tests, or some."""
-        recorder = self.rankings.recorded_by
-        return partial(test_arguments, self.root, self.settings, recorder, chosen=chosen, on_save=on_save)
+    def test_arguments(
+        self, *, chosen: bool = False, affected: bool | None = None, on_save: bool = False
+    ) -> Callable[[], tuple[str, ...]]:
+        """A function for a worker thread: the arguments of `suspectra` that record all tests, or some.
+
+        `affected` says whether tests that no change can affect are left out; by default as the settings say.
+        """
+        settings = self.settings if affected is None else replace(self.settings, affected_only=affected)
+        return partial(test_arguments, self.root, settings, self.rankings.recorded_by, chosen=chosen, on_save=on_save)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lsprotocol import types as lsp
 
@@ -27,7 +27,7 @@ from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import PROGRESS_S
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Investigating:
     """An investigation. What is found is in the log of experiments at once, which is evidence: the folder is ranked
     again as the log grows.
@@ -43,6 +43,13 @@ class Investigating:
     tests : tuple of FailingTest
     at : Location, optional
         The statement to alter; by default any.
+    seconds : float, optional
+        How long it may take; by default as the settings say.
+
+    Attributes
+    ----------
+    outcome : Outcome, optional
+        None as long as it lasts.
     """
 
     client: Client
@@ -51,6 +58,8 @@ class Investigating:
     evidence: Evidence
     tests: tuple[FailingTest, ...]
     at: Location | None = None
+    seconds: float | None = None
+    outcome: Outcome | None = field(default=None, init=False)
     title: str = field(default="trying what makes tests pass", init=False)
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:
@@ -66,7 +75,9 @@ class Investigating:
         problems: list[Problem] = []
         complete = False
         try:
-            folder = self.folder
+            folder, settings = self.folder, self.folder.settings
+            if self.seconds is not None:
+                settings = replace(settings, investigation_seconds=self.seconds)
             command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
             suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
             tests = {test.name: test for test in self.tests}
@@ -75,7 +86,7 @@ class Investigating:
                 folder.root,
                 command,
                 [tests[name] for name in suspicion.in_turn(tests)],
-                settings=folder.settings,
+                settings=settings,
                 suspects=suspicion,
                 at=self.at,
                 notify=notify,
@@ -105,6 +116,7 @@ class Investigating:
 
     def end(self, outcome: Outcome) -> None:
         """Rank by all findings, and say what was found."""
+        self.outcome = outcome
         self.experiments.after_ranking(self.folder, lambda: self._say(outcome))
 
     def _say(self, outcome: Outcome) -> None:

@@ -36,7 +36,7 @@ class OnSave:
         trust: Trust,
         test_run: TestRun,
         experiments: ExperimentRun,
-        keep_running: Callable[[asyncio.Task[None]], None],
+        keep_running: Callable[[asyncio.Task[object]], None],
     ):
         self._trust = trust
         self._test_run = test_run

@@ -20,9 +20,10 @@ from suspectra.experiments.safety import Safety
 from suspectra.location import Location
 from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
-from suspectra.recording.launch import resolve
+from suspectra.recording.launch import Command, resolve
 from suspectra.spectrum import Spectrum
 from suspectra.suspicion import Suspicion
+from suspectra_server.session.launch import Launch
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -310,10 +311,42 @@ def path_inquiry_of(
     )
 
 
+def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, settings: Settings) -> Launch:
+    """How a debugger runs one test of a workspace folder; for a worker thread.
+
+    The client starts the debugger, which executes code of the workspace as everything here does.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs its tests, as the user would type it.
+    test : str
+        The name of the test.
+    settings : Settings
+        Of the folder.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command, or it runs neither pytest nor unittest by name.
+    """
+    trust.require()
+    return Launch.of_test(command, _resolved(root, command, settings).python, test, root)
+
+
 def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> tuple[str, ...]:
     """The command that runs the tests of a folder, with its interpreter, if they may run."""
     trust.require()
-    return resolve(command, str(root), python=settings.test_interpreter or None, environ=environment()).arguments
+    return _resolved(root, command, settings).arguments
+
+
+def _resolved(root: Path, command: Sequence[str], settings: Settings) -> Command:
+    return resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
 
 
 def _real(root: Path) -> Path:

@@ -49,9 +49,7 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
         # without a build folder the command says how to make one: nothing is configured without a request
         make = ("--make", shlex.join(["cmake", "--build", build])) if (root / build).is_dir() else ()
         return ("record-c", *make, "--ctest", build)
-    command = settings.test_command
-    if command == Settings.test_command:
-        command = unittest_command(root) or command
+    command = python_command(root, settings)
     interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
     live = ("--failed-and-affected", "--live") if on_save else ()
@@ -73,13 +71,22 @@ def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, 
     UsageError
         When the tests are not run by pytest.
     """
-    command = settings.test_command
-    if command == Settings.test_command:
-        command = unittest_command(root) or command
-    if recorder == "record-c" or settings.c_tests or "unittest" in command:
+    command = python_command(root, settings)
+    if runs_programs(settings, recorder) or "unittest" in command:
         cause = "only tests that pytest runs can be run again with something altered"
         raise UsageError(Problem(root.name, "", cause, "let the setting testCommand run pytest, and record the tests"))
     return command
+
+
+def python_command(root: Path, settings: Settings) -> tuple[str, ...]:
+    """The command that runs the Python tests of a folder."""
+    command = settings.test_command
+    return (unittest_command(root) or command) if command == Settings.test_command else command
+
+
+def runs_programs(settings: Settings, recorder: str) -> bool:
+    """Whether the tests of a folder are compiled programs."""
+    return recorder == "record-c" or bool(settings.c_tests)
 
 
 def ctest_build(root: Path) -> str | None:
@@ -114,6 +121,11 @@ def unittest_command(root: Path) -> tuple[str, ...] | None:
     if alone is not None and alone != root and not os.path.lexists(alone / "__init__.py"):
         return "python", "-m", "unittest", "discover", "-s", alone.relative_to(root).as_posix()
     return "python", "-m", "unittest"
+
+
+def pytest_configuration(root: Path) -> str:
+    """The text of the files that may configure pytest."""
+    return "\n".join(_text(root, root / name) for name in (*_PYTEST_FILES, *_PYTEST_SECTIONS))
 
 
 def _configures_pytest(root: Path) -> bool:

@@ -85,6 +85,7 @@ class Rankings:
         self._working = working
         self._show = show
         self._closed = False
+        self._waiting: list[asyncio.Future[None]] = []
         self._loop = asyncio.get_running_loop()
         self.recorded_by = ""
         self.grouping = Grouping(key, long_jobs, files, decisions, disk, self._show_checked, self._listed)
@@ -116,6 +117,13 @@ class Rankings:
         """Whether a ranking is being made."""
         return not self._closed and (self._jobs.busy(self._key) or self._improvement.busy)
 
+    async def settled(self) -> None:
+        """Wait until no ranking is being made."""
+        while self.busy:
+            answer: asyncio.Future[None] = self._loop.create_future()
+            self._waiting.append(answer)
+            await answer
+
     async def is_incomplete(self) -> bool:
         """Whether a run is still being recorded, or is not ranked yet."""
         return self.busy or await self._jobs.run(self._ranker.growing) or await self._evidence.is_outdated()
@@ -131,6 +139,7 @@ class Rankings:
         self._closed = True
         self._evidence.close()
         self.cancel()
+        self._answer()
 
     def _listed(self) -> tuple[int, tuple[str, ...]]:
         given = self._input()
@@ -153,6 +162,13 @@ class Rankings:
     def _show_checked(self, result: Ranked | Exception) -> None:
         if not self._closed:
             self._show(self._checked(result))
+            self._answer()
+
+    def _answer(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for answer in waiting:
+            if not answer.done():
+                answer.set_result(None)
 
     def _checked(self, result: Ranked | Exception) -> Ranked:
         if not isinstance(result, Exception):

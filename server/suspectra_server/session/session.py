@@ -75,7 +75,7 @@ class Session(Client, Protocol):
     def status(self) -> Status:
         """The params of `suspectra/status`, over all folders."""
 
-    def keep_running(self, task: asyncio.Task[None]) -> None:
+    def keep_running(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive, and log when it fails."""
 
     def window_show_document(self, params: lsp.ShowDocumentParams, /) -> object:

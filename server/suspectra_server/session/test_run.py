@@ -50,8 +50,13 @@ class Run:
     on_save : bool
         Whether a save started it. Then the tests are those that failed, and those that changes can affect.
 
+    affected : bool, optional
+        Whether only tests run that failed or that changes can affect, if none is named; by default as the settings say.
+
     Attributes
     ----------
+    done : asyncio.Event
+        It has ended.
     cancelled : bool
         Whether it is to end.
     gave_way : bool
@@ -63,6 +68,8 @@ class Run:
     folders: list[Folder]
     tests: Mapping[str, Sequence[str]]
     on_save: bool = False
+    affected: bool | None = None
+    done: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: bool = False
     gave_way: bool = False
     token: Token = field(default_factory=Token)
@@ -134,7 +141,14 @@ class TestRun:
         """Whether the tests of a folder are running, or waiting for others."""
         return any(folder in run.folders for run in self._runs)
 
-    async def start(self, folders: list[Folder], tests: Mapping[str, Sequence[str]], *, on_save: bool = False) -> None:
+    async def start(
+        self,
+        folders: list[Folder],
+        tests: Mapping[str, Sequence[str]],
+        *,
+        affected: bool | None = None,
+        on_save: bool = False,
+    ) -> Run:
         """Start the tests, and return while they run.
 
         Parameters
@@ -142,8 +156,15 @@ class TestRun:
         folders : list of Folder
         tests : mapping of str to sequence of str
             Which tests to run of a folder, by its URI; all of them by default.
+        affected : bool, optional
+            Whether only tests run that failed or that changes can affect, if none is named; by default as the settings
+            say.
         on_save : bool
             Whether a save starts them. Then the tests are those that failed, and those that changes can affect.
+
+        Returns
+        -------
+        Run
 
         Raises
         ------
@@ -152,13 +173,15 @@ class TestRun:
         """
         self._trust.require()
         self.give_way()
-        self._runs.append(Run(list(folders), tests, on_save))
+        started = Run(list(folders), tests, on_save, affected)
+        self._runs.append(started)
         self.progress = TestProgress()
         for folder in folders:
             self.failures.pop(folder.uri, None)
         self._client.send_status()
         if len(self._runs) == 1:
             self._keep_running(asyncio.ensure_future(self._work()))
+        return started
 
     def give_way(self) -> None:
         """End a run that a save started: another one is to begin."""
@@ -202,8 +225,10 @@ class TestRun:
         try:
             while self._runs:
                 await self._do(self._runs[0])
-                self._runs.pop(0)
+                self._runs.pop(0).done.set()
         finally:
+            for run in self._runs:
+                run.done.set()
             self._runs.clear()
             self._client.send_status()
         for observer in self.observers:
@@ -236,8 +261,8 @@ class TestRun:
         """Run the tests of a folder, and return whether they were run, and whether all of them have ended."""
         with await self._files.run(ScratchFolder) as scratch:
             tests = run.tests.get(folder.uri)
-            show = folder.test_arguments(on_save=run.on_save)
-            find = folder.test_arguments(chosen=tests is not None, on_save=run.on_save)
+            show = folder.test_arguments(affected=run.affected, on_save=run.on_save)
+            find = folder.test_arguments(chosen=tests is not None, affected=run.affected, on_save=run.on_save)
             shown, program = await self._files.run(lambda: (show(), _program(find(), tests, folder.root, scratch)))
             run.token = Token()
             if run.cancelled or folder.removed:

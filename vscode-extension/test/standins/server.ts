@@ -1,4 +1,5 @@
 import type { Server } from '../../src/client';
+import type { Interpreter } from '../../src/python';
 import type { Status } from '../../src/protocol';
 import type { Condition } from '../../src/messages';
 import { Emitter, workbench } from './workbench';
@@ -22,7 +23,10 @@ export class ScriptedServer {
   readonly answers: Record<string, unknown> = {};
   readonly changed = new Emitter<Condition>();
   readonly onDidChange = this.changed.event;
+  readonly executed = new Emitter<{ command: string; result: unknown }>();
+  readonly onDidExecute = this.executed.event;
   readonly output = workbench.output;
+  program: Interpreter | undefined;
   restarts = 0;
   cancelled = 0;
 

@@ -7,6 +7,8 @@
 
 import type * as api from 'vscode';
 
+import { SourceBreakpoint } from './debug';
+import { lm } from './lm';
 import { Emitter, TestController, values, workbench } from './workbench';
 
 export const {
@@ -155,7 +157,25 @@ export class StatementCoverage {
 
 const none = () => new Disposable(() => undefined);
 
-export const { commands, extensions, window, workspace } = workbench;
+export const { commands, debug, extensions, window, workspace } = workbench;
+
+export { lm, SourceBreakpoint };
+
+export class LanguageModelTextPart {
+  constructor(readonly value: string) {}
+}
+
+export class LanguageModelToolResult {
+  constructor(readonly content: unknown[]) {}
+}
+
+export class McpStdioServerDefinition {
+  constructor(
+    readonly label: string,
+    readonly command: string,
+    readonly args: string[],
+  ) {}
+}
 
 export const env = {
   appName: 'Stand-in',

@@ -3,35 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { createVSCodeMock } from 'jest-mock-vscode';
-import { vi } from 'vitest';
 import type * as api from 'vscode';
 
-/** Values without state: VS Code's own code, as jest-mock-vscode has it. */
-export const values = createVSCodeMock(vi);
+import { Debug } from './debug';
+import { Emitter, values } from './events';
 
-/** An event whose listeners can be counted. */
-export class Emitter<Event> {
-  readonly listeners = new Set<(event: Event) => unknown>();
-
-  readonly event = (listener: (event: Event) => unknown, self?: unknown, disposables?: api.Disposable[]) => {
-    const bound = (event: Event) => listener.call(self, event);
-    this.listeners.add(bound);
-    const disposable = new values.Disposable(() => this.listeners.delete(bound));
-    disposables?.push(disposable);
-    return disposable;
-  };
-
-  fire(event: Event): void {
-    for (const listener of [...this.listeners]) {
-      listener(event);
-    }
-  }
-
-  dispose(): void {
-    this.listeners.clear();
-  }
-}
+export { Emitter, values };
 
 interface Choice {
   label: string;
@@ -287,6 +264,9 @@ export const workbench = {
   input: undefined as Input | undefined,
   tree: undefined as Tree | undefined,
   tests: undefined as TestController | undefined,
+  /** Whether the extension Python Debugger is installed. */
+  debugger: true,
+  debug: new Debug(),
   /** The interpreter that is selected in the Python extension. */
   python: undefined as string | undefined,
   foldersChanged,
@@ -306,6 +286,8 @@ export const workbench = {
     workbench.sent.length = 0;
     workbench.answer = undefined;
     workbench.python = undefined;
+    workbench.debugger = true;
+    workbench.debug.reset();
     workbench.window.activeTextEditor = undefined;
     workbench.workspace.isTrusted = true;
     workbench.workspace.workspaceFolders = folders.map((folder, index) => ({
@@ -330,6 +312,9 @@ export const workbench = {
       return new values.Disposable(() => workbench.registered.delete(id));
     },
     executeCommand(id: string, ...args: unknown[]): Promise<unknown> {
+      if (id === 'extension.open') {
+        workbench.opened.push(String(args[0]));
+      }
       if (id === 'setContext') {
         workbench.context[String(args[0])] = args[1];
       }
@@ -338,7 +323,10 @@ export const workbench = {
   },
 
   extensions: {
-    getExtension: () => {
+    getExtension: (id: string) => {
+      if (id === 'ms-python.debugpy') {
+        return workbench.debugger ? {} : undefined;
+      }
       const path = workbench.python;
       const environments = {
         getActiveEnvironmentPath: () => ({ path }),
@@ -371,7 +359,10 @@ export const workbench = {
     createStatusBarItem: () => ({ show: none, hide: none, dispose: none }),
     createTerminal: () => ({ show: none, sendText: (line: string) => workbench.sent.push(line) }),
     createOutputChannel: () => workbench.output,
-    showErrorMessage: (text: string) => record(workbench.errors)(text),
+    showErrorMessage: (text: string, ...buttons: string[]) => {
+      workbench.errors.push(text);
+      return Promise.resolve(buttons.find((button) => button === workbench.answer));
+    },
     showWarningMessage: (text: string) => record(workbench.errors)(text),
     showInformationMessage: async (text: string, ...choices: unknown[]) => {
       await record(workbench.informed)(text);

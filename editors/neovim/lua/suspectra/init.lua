@@ -277,6 +277,12 @@ function M.try()
   command('testSuspect', { current.uri, current.position.line })
 end
 
+--- Say how to debug a failing test that executes the line under the cursor; the server names the command.
+function M.debug()
+  local current = cursor()
+  command('debugHere', { current.uri, current.position.line })
+end
+
 local function step_text(step)
   local value = step.value ~= '' and '  = ' .. step.value or ''
   return vim.trim(step.why .. ' ' .. step.source) .. value
@@ -443,7 +449,7 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize', 'investigate', 'try', 'values', 'cause', 'led', 'influenced', 'undim',
+  'run', 'cancel', 'localize', 'investigate', 'try', 'values', 'debug', 'cause', 'led', 'influenced', 'undim',
   'compare', 'runs', 'forget',
   'group', 'merge', 'split', 'ungroup',
 }

@@ -1,0 +1,202 @@
+"""The answers for coding agents, from a ranking and from runs of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
+
+from suspectra.console import parse_location
+from suspectra.evidence.sources import Sources
+from suspectra.localization import Localized
+from suspectra.output.agent import (
+    NOTICE,
+    affected_tests_answer,
+    as_data,
+    explanation_answer,
+    failing_tests_answer,
+    fitted,
+    ranking_answer,
+)
+from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.ranking import Listing
+from suspectra.quantity import many
+from suspectra.selection.selection import select
+
+MAX_FINDINGS, MAX_STATES = 10, 12
+
+
+class RunAnswer(TypedDict):
+    """How a run ended, and what is suspicious now; no ranking where nothing fails."""
+
+    notice: str
+    ended: str
+    ranking: RankingAnswer | None
+
+
+class FindingAnswer(TypedDict):
+    """What an experiment told about a suspect."""
+
+    place: str
+    rank: int
+    findings: list[str]
+
+
+class InvestigationAnswer(TypedDict):
+    """What makes failing tests pass."""
+
+    notice: str
+    findings: list[FindingAnswer]
+    complete: bool
+    seconds: float
+
+
+class StateAnswer(TypedDict):
+    """A decision or a value of the failing run."""
+
+    place: str
+    value: str
+
+
+class CausesAnswer(TypedDict):
+    """The states with which the test would pass, and what they lead to."""
+
+    notice: str
+    roots: list[StateAnswer]
+    transitive: list[StateAnswer]
+    around: list[StateAnswer]
+    alterations: int
+    complete: bool
+    seconds: float
+
+
+class Spent(NamedTuple):
+    """What experiments have taken.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether everything was tried.
+    seconds : float
+        How long it took.
+    alterations : int
+        How many altered runs there were.
+    """
+
+    complete: bool
+    seconds: float
+    alterations: int = 0
+
+
+class Known:
+    """What is known without running anything.
+
+    Parameters
+    ----------
+    root : Path
+        The workspace.
+    localized : Localized
+        Its ranking, with failure groups.
+    """
+
+    def __init__(self, root: Path, localized: Localized):
+        self._root, self._localized = root, localized
+        self._listing = Listing(localized.report, localized.evidence, localized.problems, groups=localized.groups)
+
+    def rank(self, top: int, budget: int) -> RankingAnswer:
+        """Tell which lines are suspicious."""
+        return ranking_answer(self._listing, Sources(self._root), budget, top)
+
+    def explain(self, place: str) -> ExplanationAnswer:
+        """Tell why a line has its rank."""
+        file, line = parse_location(self._root, place)
+        element = self._localized.report.spectrum.elements.at(file, line)
+        group = None if element is None else self._localized.group_of(element)
+        report = group.report if group is not None else self._localized.report
+        return explanation_answer(report, self._localized.evidence, file, line, Sources(self._root))
+
+    def failing_tests(self, budget: int) -> FailingTestsAnswer:
+        """Tell which tests fail."""
+        return failing_tests_answer(self._listing, budget)
+
+    def after_run(self, top: int, budget: int) -> RunAnswer:
+        """Tell how a run ended in which tests failed."""
+        ranking = self.rank(top, budget)
+        outcome = ranking["tests"]
+        ended = f"of {many(outcome['failed'] + outcome['passed'], 'test')} {outcome['failed']} failed"
+        return {"notice": NOTICE, "ended": ended, "ranking": ranking}
+
+
+def affected_tests(root: Path, budget: int) -> AffectedTestsAnswer:
+    """Tell which tests changes can affect."""
+    return affected_tests_answer(select(str(root)), budget)
+
+
+def without_ranking(cause: str) -> RunAnswer:
+    """Tell how a run ended after which there is nothing to rank."""
+    return {"notice": NOTICE, "ended": as_data(cause), "ranking": None}
+
+
+def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: int) -> InvestigationAnswer:
+    """Tell what makes failing tests pass.
+
+    Parameters
+    ----------
+    found : sequence of FindingAnswer
+        Best first, with texts as they are.
+    spent : Spent
+    budget : int
+        Characters that the answer may have.
+    """
+    findings: list[FindingAnswer] = [
+        {"place": as_data(one["place"]), "rank": one["rank"], "findings": [as_data(text) for text in one["findings"]]}
+        for one in found[:MAX_FINDINGS]
+    ]
+
+    def answer(most: int) -> InvestigationAnswer:
+        return {
+            "notice": NOTICE,
+            "findings": findings[:most],
+            "complete": spent.complete,
+            "seconds": spent.seconds,
+        }
+
+    return fitted(answer, max(len(findings), 1), budget)
+
+
+def causes_answer(
+    roots: Sequence[StateAnswer],
+    transitive: Sequence[StateAnswer],
+    around: Sequence[StateAnswer],
+    spent: Spent,
+    budget: int,
+) -> CausesAnswer:
+    """Tell the causes of a failure.
+
+    Parameters
+    ----------
+    roots, transitive, around : sequence of StateAnswer
+        The states that are probably the cause, those that are wrong because of them, and those nearby.
+    spent : Spent
+    budget : int
+        Characters that the answer may have.
+    """
+
+    def answer(most: int) -> CausesAnswer:
+        return {
+            "notice": NOTICE,
+            "roots": _states(roots, most),
+            "transitive": _states(transitive, most),
+            "around": _states(around, most),
+            "alterations": spent.alterations,
+            "complete": spent.complete,
+            "seconds": spent.seconds,
+        }
+
+    return fitted(answer, MAX_STATES, budget)
+
+
+def _states(states: Sequence[StateAnswer], most: int) -> list[StateAnswer]:
+    return [{"place": as_data(one["place"]), "value": as_data(one["value"])} for one in states[:most]]

@@ -1,0 +1,186 @@
+"""The request of coding agents in an editor: the tools of `suspectra mcp`, answered from what the server knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import click
+from pygls.exceptions import JsonRpcInvalidParams
+
+from suspectra.errors import SuspectraError
+from suspectra.evidence.failures import exception_names
+from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.ranking import rank_groups
+from suspectra.localization import Localized
+from suspectra.output.agent import MAX_PROBLEM, as_data
+from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra_server.agent.answers import (
+    CausesAnswer,
+    FindingAnswer,
+    InvestigationAnswer,
+    Known,
+    RunAnswer,
+    Spent,
+    StateAnswer,
+    affected_tests,
+    causes_answer,
+    investigation_answer,
+    without_ranking,
+)
+from suspectra_server.agent.tools import TOOL, TOP
+from suspectra_server.features.arguments import Json, parse_fields
+from suspectra_server.features.commands import Commands
+from suspectra_server.features.failing_tests import failing_tests
+from suspectra_server.features.refusals import RequestFailed
+from suspectra_server.messages import AgentAnswer
+from suspectra_server.protocol import AGENT_ANSWER, State
+from suspectra_server.session.cause_search import CauseSearch
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.investigating import Investigating
+from suspectra_server.session.session import Session
+from suspectra_server.state.ranking import Ranking
+
+_REFUSED = "The user does not allow this. Go on without it."
+
+
+def register(session: Session) -> None:
+    """Answer `suspectra/agentAnswer`."""
+    tools = AgentTools(session)
+
+    @session.feature(AGENT_ANSWER)
+    async def agent_answer(params: Json) -> AgentAnswer:
+        given = parse_fields(params)
+        name, uri = given.get("tool"), given.get("folder")
+        if name not in TOOL or not isinstance(uri, (str, type(None))):
+            raise JsonRpcInvalidParams("the params are {tool, arguments?, folder?}")
+        try:
+            arguments = TOOL[str(name)].arguments(parse_fields(given.get("arguments")))
+            answer = await getattr(tools, f"answer_{name}")(tools.folder(uri), **arguments)
+        except SuspectraError as error:
+            raise RequestFailed(as_data(str(error.problem), MAX_PROBLEM)) from None
+        except click.BadParameter as error:
+            raise RequestFailed(as_data(error.message, MAX_PROBLEM)) from None
+        return {"text": json.dumps(answer)}
+
+
+class AgentTools(Commands):
+    """A method `answer_…` for each tool. Tests run as by the commands of the user, behind the same questions."""
+
+    def folder(self, uri: str | None) -> Folder:
+        """The workspace folder that an agent asks about."""
+        folder = self._folder(uri) or (next(iter(self._session.folders), None) if uri is None else None)
+        if folder is None:
+            raise RequestFailed("No folder is open." if uri is None else "This is not a folder of the workspace.")
+        return folder
+
+    async def answer_rank(self, folder: Folder, top: int, budget: int) -> RankingAnswer:
+        """List the most suspicious lines."""
+        known = await self._known(folder)
+        return await asyncio.to_thread(known.rank, top, budget)
+
+    async def answer_explain(self, folder: Folder, place: str) -> ExplanationAnswer:
+        """Explain a line."""
+        known = await self._known(folder)
+        return await asyncio.to_thread(known.explain, place)
+
+    async def answer_failing_tests(self, folder: Folder, budget: int) -> FailingTestsAnswer:
+        """List the failing tests."""
+        known = await self._known(folder)
+        return await asyncio.to_thread(known.failing_tests, budget)
+
+    async def answer_affected_tests(self, folder: Folder, budget: int) -> AffectedTestsAnswer:
+        """List the tests that changes can affect."""
+        return await asyncio.to_thread(affected_tests, folder.root, budget)
+
+    async def answer_run_tests(self, folder: Folder, tests: list[str], all_tests: bool, budget: int) -> RunAnswer:
+        """Run tests, and rank."""
+        run = await self._run_tests([folder], {folder.uri: tests} if tests else {}, affected=not all_tests)
+        try:
+            await run.done.wait()
+        except asyncio.CancelledError:
+            run.cancel()  # the client has cancelled its request
+            raise
+        if run.cancelled:
+            raise RequestFailed("The user has cancelled the tests.")
+        if failure := self._session.test_run.failures.get(folder.uri):
+            raise RequestFailed(as_data(failure, MAX_PROBLEM))
+        await folder.rankings.settled()
+        ranking = folder.snapshot.ranking
+        if ranking.state is State.NO_FAILING_TESTS:
+            return without_ranking(ranking.message)
+        known = await self._known(folder)
+        return await asyncio.to_thread(known.after_run, TOP, budget)
+
+    async def answer_investigate(
+        self, folder: Folder, tests: list[str], seconds: float, budget: int
+    ) -> InvestigationAnswer:
+        """Find out what would make tests pass."""
+        await folder.rankings.settled()
+        names = tests or list(folder.snapshot.ranking.failing)
+        _, evidence, chosen = self._failing("investigate", folder.uri, names, None)
+        if not await self._may_alter(folder):
+            raise RequestFailed(_REFUSED)
+        run = self._session.experiment_run
+        work = Investigating(self._session, run, folder, evidence, chosen, seconds=seconds)
+        began = asyncio.get_running_loop().time()
+        await self._until_ended(work)
+        taken = round(asyncio.get_running_loop().time() - began, 1)
+        await folder.rankings.settled()
+        ranking, outcome = folder.snapshot.ranking, work.outcome
+        whole = replace(ranking, report=ranking.report and ranking.over_all)
+        best = sorted(whole.repairs, key=lambda element: (whole.ranked.level[element], element))
+        found: list[FindingAnswer] = [
+            {
+                "place": str(whole.elements.location(element)),
+                "rank": whole.ranked.suspect_of(element).rank_best,
+                "findings": list(whole.repairs[element]),
+            }
+            for element in best
+        ]
+        if not found and outcome is not None and outcome.problems:
+            raise RequestFailed(as_data(str(outcome.problems[0]), MAX_PROBLEM))
+        spent = Spent(outcome is not None and outcome.complete, taken)
+        return investigation_answer(found, spent, budget)
+
+    async def answer_causes(self, folder: Folder, test: str, seconds: float, budget: int) -> CausesAnswer:
+        """Narrow down the causes of a failure."""
+        await folder.rankings.settled()
+        evidence, chosen = folder.snapshot.ranking.evidence, failing_tests(folder, [test])
+        if evidence is None or not chosen:
+            raise RequestFailed("This test did not fail in the last recorded run. Fix: take one from `failing_tests`")
+        if not await self._may_alter(folder):
+            raise RequestFailed(_REFUSED)
+        search = CauseSearch(self._session, folder, evidence, chosen[0], seconds)
+        await self._search(search)
+        report, outcome = search.report, search.outcome
+        if report is None or (not report.roots and outcome is not None and outcome.problems):
+            problems = outcome.problems if outcome is not None else ()
+            raise RequestFailed(as_data(str(next(iter(problems), "The search was cancelled.")), MAX_PROBLEM))
+        roots, transitive, around = (
+            [StateAnswer(place=f"{state.file}:{state.line}", value=state.value) for state in states]
+            for states in (report.roots, report.transitive, report.around)
+        )
+        spent = Spent(report.complete, report.seconds, report.alterations)
+        return causes_answer(roots, transitive, around, spent, budget)
+
+    async def _known(self, folder: Folder) -> Known:
+        """What is known of a folder once its ranking is made."""
+        await folder.rankings.settled()
+        decisions, shown = folder.rankings.grouping.decisions, folder.snapshot.ranking
+        localized = await folder.ask(lambda ranking: _localized(ranking, decisions))
+        if localized is None:
+            problem = next(iter(shown.problems), None)
+            raise RequestFailed(as_data(str(problem) if problem else shown.message, MAX_PROBLEM))
+        return Known(folder.root, localized)
+
+
+def _localized(ranking: Ranking, decisions: Decisions) -> Localized:
+    """A ranking with all its failure groups; in the thread for long work."""
+    report, evidence = ranking.over_all, ranking.evidence
+    if evidence is None:
+        raise LookupError("a ranking that has a report was made from evidence")
+    exceptions = exception_names(evidence)
+    groups = rank_groups(report, ranking.technique, evidence.program, exceptions=exceptions, decisions=decisions).groups
+    return Localized(report, evidence, evidence.program, ranking.problems, tuple(groups))
