@@ -85,6 +85,9 @@ def everything(folder, uri, line):
         "whatThisInfluenced": [uri, line],
         "comparePassing": [folder],
         "compareRuns": [folder],
+        "debugHere": [uri, line],
+        "debugTest": [folder],
+        "debugChain": [],
         "clearComparison": [],
         "nextInChain": [],
         "previousInChain": [],
@@ -129,7 +132,10 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
             assert params["command"] not in asking or not answer  # nobody says whether altered tests may be run
     client.edit(uri, (0, 0), (0, 0), "# new\n")
     for method, params in everything(shop.as_uri(), uri, line + 1):
-        if params.get("command") not in refused_once_edited:
+        if params.get("command") == "suspectra.server.debugChain":
+            with pytest.raises(client.Error, match="No cause was searched for"):
+                client.request(method, params)
+        elif params.get("command") not in refused_once_edited:
             client.request(method, params)
     client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
