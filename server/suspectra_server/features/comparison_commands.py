@@ -22,10 +22,8 @@ class ComparisonCommands(SliceCommands):
     ) -> ComparedRuns | None:
         """Find a run that passes and goes nearly the same way, and show where the two part."""
         wanted = self._wanted(uri, test, cursor, technique)
-        if wanted.technique != DEFAULT:  # all others alter something
-            self._refuse_unless_possible(wanted.folder)
-            if not await self._is_allowed(wanted.folder):
-                return None
+        if wanted.technique != DEFAULT and not await self._may_alter(wanted.folder):  # all others alter something
+            return None
         comparison = await self._compare(wanted)
         found = await compared_runs(self._session)
         if found is None:

@@ -89,8 +89,8 @@ class DebugCommands(ComparisonCommands):
         if test not in folder.snapshot.ranking.failing:
             raise RequestFailed("This test did not fail in the last recorded run.")
         places = list(stops)
+        where = f", with a breakpoint at {_place(folder, places[0])}" if places else ""
         if runs_programs(settings, folder.rankings.recorded_by):
-            where = f", with a breakpoint at {_place(folder, places[0])}" if places else ""
             raise RequestFailed(
                 f"Suspectra debugs tests of Python. {plain(test)} runs a compiled program:"
                 f" start that in your debugger for C and C++{where}."
@@ -103,7 +103,6 @@ class DebugCommands(ComparisonCommands):
             raise RequestFailed(plain(str(error), MAX_TEXT)) from None
         shown = launch.shown()
         if not session.supports_status:
-            where = f", with a breakpoint at {_place(folder, places[0])}" if places else ""
             session.answer(f"To debug {test}{where}: {shown}")
         return {
             "folder": folder.uri,
