@@ -61,11 +61,11 @@ def own_surroundings(tmp_path_factory):
     """What the processes that the tests start find in their environment.
 
     Recorders keep their cache in a folder of these tests, not of whoever runs them. Runs of pytest do not load the
-    plugins that serve these tests alone: they cost each of them a second of processor time. Our own packages are
+    plugins that serve these tests alone or none: they cost each of them a second of processor time. Our own packages are
     compiled once, not by each process. Sources of the tests are never compiled to files: Python takes a file that is
     written twice within a second, with the same size, for the same one.
     """
-    unwanted = "pytest-lsp", "hypothesispytest"
+    unwanted = "pytest-lsp", "hypothesispytest", "anyio", "platformdirs"
     for package in OWN_PACKAGES:
         compileall.compile_dir(package, quiet=2)
     with pytest.MonkeyPatch.context() as patch:
