@@ -60,10 +60,10 @@ settings.load_profile("repeatable")
 def own_surroundings(tmp_path_factory):
     """What the processes that the tests start find in their environment.
 
-    Recorders keep their cache in a folder of these tests, not of whoever runs them. Runs of pytest do not load the
-    plugins that serve these tests alone or none: they cost each of them a second of processor time. Our own packages are
-    compiled once, not by each process. Sources of the tests are never compiled to files: Python takes a file that is
-    written twice within a second, with the same size, for the same one.
+    Recorders keep their cache in a folder of these tests, not of whoever runs them. Runs of pytest do not load plugins
+    that only cost each of them half a second of processor time. Our own packages are compiled once, not by each
+    process. Sources of the tests are never compiled to files: Python takes a file that is written twice within a
+    second, with the same size, for the same one.
     """
     unwanted = "pytest-lsp", "hypothesispytest", "anyio", "platformdirs"
     for package in OWN_PACKAGES:

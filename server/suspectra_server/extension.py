@@ -57,6 +57,7 @@ EXTENSION_COMMANDS = (
     ExtensionCommand(
         "recordInTerminal", "Record in a Terminal", enablement="isWorkspaceTrusted && workspaceFolderCount > 0"
     ),
+    ExtensionCommand("recordTestingView", "Record Runs of the Testing View", enablement="isWorkspaceTrusted"),
     ExtensionCommand("copyCommandLine", "Copy the Command Line that Records", enablement="workspaceFolderCount > 0"),
     ExtensionCommand("showOutput", "Show Output"),
     ExtensionCommand("menu", "Show Menu"),

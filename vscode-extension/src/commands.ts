@@ -18,6 +18,7 @@ import type { StatusItem } from './status';
 import { suspectOf, type SuspectsView } from './suspectsView';
 import { selectTechnique } from './techniquePicker';
 import type { Testing } from './testing';
+import type { TestingView } from './testingView';
 import { learnedText } from './messages';
 
 interface Parts {
@@ -28,13 +29,14 @@ interface Parts {
   chains: Chains;
   slices: Slices;
   testing: Testing;
+  testingView: TestingView;
 }
 
 type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, model, view, status, chains, slices, testing } = parts;
+  const { server, model, view, status, chains, slices, testing, testingView } = parts;
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
@@ -89,6 +91,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     debugHere: (suspect) => server.command(serverCommands.debugHere, ...locationOf(suspect)),
     debugTest: ofTest(serverCommands.debugTest),
     debugChain: () => server.command(serverCommands.debugChain),
+    recordTestingView: () => testingView.change(),
     showSlicePicture: () => slices.showPicture(),
     clearSlice: () => slices.clear(),
     cancelInvestigation: () => server.command(serverCommands.cancelInvestigation),

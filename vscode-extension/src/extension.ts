@@ -21,6 +21,7 @@ import { StatusItem } from './status';
 import { SuspectsView } from './suspectsView';
 import { Terminals } from './terminals';
 import { Testing } from './testing';
+import { TestingView } from './testingView';
 
 let server: Server | undefined;
 
@@ -46,6 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const chains = new Chains(started, model);
   const slices = new Slices(started);
   const testing = new Testing(started, model);
+  const testingView = new TestingView(started);
   const restart = () => void started.restart();
 
   context.subscriptions.push(
@@ -66,7 +68,8 @@ export function activate(context: vscode.ExtensionContext): void {
     new Decorations(model),
     new Terminals(started, context.environmentVariableCollection),
     testing,
-    registerCommands({ server: started, model, view, status, chains, slices, testing }),
+    testingView,
+    registerCommands({ server: started, model, view, status, chains, slices, testing, testingView }),
     started.onDidExecute((done) => {
       const target = destination(done);
       if (target) {

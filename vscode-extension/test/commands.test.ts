@@ -11,6 +11,7 @@ import { type Jump, methods, type Move, serverCommands } from '../src/protocol';
 import type { Slices } from '../src/slices';
 import { StatusItem } from '../src/status';
 import { Testing } from '../src/testing';
+import { TestingView } from '../src/testingView';
 import { SuspectsView } from '../src/suspectsView';
 import { defined, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
@@ -33,7 +34,16 @@ beforeEach(async () => {
   const recorder = { show: (...args: unknown[]) => Promise.resolve(chains.push(args)) } as unknown as Chains;
   const slices = {} as unknown as Slices;
   all = vscode.Disposable.from(
-    registerCommands({ server: server.server, model, view, status: bar, chains: recorder, slices, testing }),
+    registerCommands({
+      server: server.server,
+      model,
+      view,
+      status: bar,
+      chains: recorder,
+      slices,
+      testing,
+      testingView: new TestingView(server.server),
+    }),
     ...[view, bar, testing, model],
   );
   server.changed.fire(status);

@@ -78,34 +78,11 @@ async function failure(promise: Promise<unknown>): Promise<InstallationError> {
 }
 
 describe('a private environment', () => {
-  it('is made once, works, and is found again', { timeout: 180_000 }, async () => {
+  // one story, since making an environment takes long
+  it('is made once, works, is found again while it works, and makes room', { timeout: 180_000 }, async () => {
     const how = making(wheel());
     expect(wheelIn(join(folder, 'bundled'))).toBe(how.wheel);
     expect(await findEnvironment(how)).toBeUndefined();
-
-    const made = await createEnvironment(how);
-
-    expect(await ask(made, folder)).toMatchObject({ python: base.python, suspectra: '0.1.0' });
-    expect(await findEnvironment(how)).toEqual(made);
-    expect(left()).toEqual([expect.stringMatching(/^server-0\.1\.0-/)]);
-    expect(logged.join('\n')).toContain('suspectra-0.1.0');
-
-    // another wheel of the same version, and another Python, get environments of their own
-    writeFileSync(how.wheel, readFileSync(how.wheel).subarray(1));
-    expect(await findEnvironment(how)).toBeUndefined();
-    expect(await findEnvironment({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
-  });
-
-  it('that no longer works is not used, and makes room', { timeout: 180_000 }, async () => {
-    const how = making(wheel());
-    const made = await createEnvironment(how);
-    rmSync(made.command);
-    expect(await findEnvironment(how)).toBeUndefined();
-    expect(left()).toEqual([]);
-  });
-
-  it('is made anew when it was not used for long', { timeout: 180_000 }, async () => {
-    const how = making(wheel());
     const old = join(how.storage, 'server-0.0.9-old');
     const unfinished = join(how.storage, 'unfinished-old');
     const used = join(how.storage, 'server-0.0.9-used');
@@ -116,9 +93,27 @@ describe('a private environment', () => {
     utimesSync(old, longAgo, longAgo);
     utimesSync(unfinished, longAgo, longAgo);
 
-    await createEnvironment(how);
+    const made = await createEnvironment(how);
 
-    expect(left().sort()).toEqual(['server-0.0.9-used', expect.stringMatching(/^server-0\.1\.0-/)]);
+    // what was not used for long has gone
+    const own: unknown = expect.stringMatching(/^server-0\.1\.0-/);
+    expect(left().sort()).toEqual(['server-0.0.9-used', own]);
+    expect(await ask(made, folder)).toMatchObject({ python: base.python, suspectra: '0.1.0' });
+    expect(await findEnvironment(how)).toEqual(made);
+    expect(logged.join('\n')).toContain('suspectra-0.1.0');
+
+    // another wheel of the same version, and another Python, get environments of their own
+    const { wheel: file } = how;
+    const content = readFileSync(file);
+    writeFileSync(file, content.subarray(1));
+    expect(await findEnvironment(how)).toBeUndefined();
+    expect(await findEnvironment({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
+
+    // one that no longer works is not used, and goes
+    writeFileSync(file, content);
+    rmSync(made.command);
+    expect(await findEnvironment(how)).toBeUndefined();
+    expect(left()).toEqual(['server-0.0.9-used']);
   });
 
   it('leaves nothing when the index can not be reached, and says what to do', { timeout: 180_000 }, async () => {

@@ -1,6 +1,7 @@
 /** The parts of the stand-in for `vscode` that have state: what was shown, who listens, and what a person answers. */
 
 import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type * as api from 'vscode';
@@ -255,6 +256,8 @@ export const workbench = {
   clipboard: '',
   errors: [] as string[],
   informed: [] as string[],
+  /** Of what was shown in dialogs, the smaller text. */
+  details: [] as string[],
   statusMessages: [] as string[],
   log: [] as string[],
   opened: [] as string[],
@@ -279,7 +282,13 @@ export const workbench = {
     workbench.written = {};
     workbench.context = {};
     workbench.registered.clear();
-    for (const list of [workbench.errors, workbench.informed, workbench.statusMessages, workbench.log]) {
+    for (const list of [
+      workbench.errors,
+      workbench.informed,
+      workbench.details,
+      workbench.statusMessages,
+      workbench.log,
+    ]) {
       list.length = 0;
     }
     workbench.opened.length = 0;
@@ -366,6 +375,7 @@ export const workbench = {
     showWarningMessage: (text: string) => record(workbench.errors)(text),
     showInformationMessage: async (text: string, ...choices: unknown[]) => {
       await record(workbench.informed)(text);
+      workbench.details.push(...choices.map((choice) => (choice as { detail?: string }).detail ?? '').filter(Boolean));
       return choices.find((choice) => choice === workbench.answer);
     },
     setStatusBarMessage: (text: string) => workbench.statusMessages.push(text),
@@ -397,6 +407,11 @@ export const workbench = {
     getWorkspaceFolder: (uri: api.Uri) =>
       workbench.workspace.workspaceFolders.find((folder) => `${uri.path}/`.startsWith(`${folder.uri.path}/`)),
     asRelativePath: (uri: api.Uri) => uri.path,
+    /** The machine's own. */
+    fs: {
+      readFile: (uri: api.Uri) => readFile(uri.fsPath),
+      writeFile: (uri: api.Uri, content: Uint8Array) => writeFile(uri.fsPath, content),
+    },
     createFileSystemWatcher: () => ({
       onDidCreate: nothing.event,
       onDidChange: nothing.event,
