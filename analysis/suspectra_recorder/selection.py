@@ -1,22 +1,23 @@
-"""Which of the tests that pytest collected are to run, and in which order."""
+"""Which of the tests that were collected are to run, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json, sys
+
+if TYPE_CHECKING:
+    import pytest
 
 __builtins__ = own.builtins
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The tests to run, as the command that started pytest has chosen them.
+    """The tests to run, as the command that started pytest or unittest has chosen them.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ class Selection:
         The other tests that were recorded.
     only : tuple of str, optional
         The only tests to run, whatever was recorded.
+    known : tuple of str
+        All tests that were recorded, where only some are to run.
     first : tuple of str
         Tests that run before the others: those that failed last time.
     most : int
@@ -41,6 +44,7 @@ class Selection:
     left_out: Mapping[str, str]
     chosen: Sequence[str]
     only: Sequence[str] | None = None
+    known: Sequence[str] = ()
     first: Sequence[str] = ()
     most: int = 0
 
@@ -76,6 +80,7 @@ class Selection:
             fields["left_out"],
             tuple(fields["chosen"]),
             tuple(fields["only"]) if "only" in fields else None,
+            tuple(fields.get("known", ())),
             tuple(fields.get("first", ())),
             fields.get("most", 0),
         )

@@ -22,7 +22,7 @@ from suspectra_recorder.failure import report_status
 from suspectra_recorder.fixture_dependencies import TestFiles
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors
-from suspectra_recorder.instrumentation.own import json, os, sys, time
+from suspectra_recorder.instrumentation.own import os, sys, time
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import CollectionError, describe, one_line
 from suspectra_recorder.log.stack import Stack
@@ -30,6 +30,7 @@ from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope
+from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
 
@@ -169,9 +170,9 @@ class _Session:
         self.unloaded: dict[int, tuple[Any, CollectionError]] = {}  # by id: tests that stand for what can't be loaded
         self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
         self.setups: list[Any] = []  # what setups ran for the test that comes next
-        self.selection = _read_selection(settings)
-        self.known = {*self.selection["left_out"], *self.selection["chosen"]}
-        recorded = {*self.known, *self.selection.get("known", ())}
+        self.selection = Selection.read(settings.selection) or Selection({}, ())
+        self.known = {*self.selection.left_out, *self.selection.chosen}
+        recorded = {*self.known, *self.selection.known}
         self.teardowns = {name for name in recorded if name.rpartition("::")[2] in _TEARDOWNS}
         self.progress = Progress(settings.progress)
         self.explanations = Explanations(recorder)
@@ -263,11 +264,11 @@ class _Session:
 
     def _is_needless(self, name: str) -> bool:
         """Whether a test may be left out. It may not if the teardown of its class or module failed."""
-        only = self.selection.get("only")
+        only = self.selection.only
         if only is not None:
             return name not in only
         needed = any(f"{owner}::{what}" in self.teardowns for owner in _owners(name) for what in _TEARDOWNS)
-        return not needed and self.selection["left_out"].get(name) == sys.version.split()[0]
+        return not needed and self.selection.left_out.get(name) == sys.version.split()[0]
 
     def _report_collected(self, names: list[str]) -> None:
         files: dict[str, list[str]] = {name: [] for name in self.whole if name not in self.broken}
@@ -467,12 +468,3 @@ def _leave_out(suite: Any, left_out: set[int]) -> None:
     for test in suite._tests:
         if isinstance(test, suites.BaseTestSuite):
             _leave_out(test, left_out)
-
-
-def _read_selection(settings: Settings) -> dict[str, Any]:
-    """The tests to leave out, each with the Python version that it ran under, and those that were chosen."""
-    if not settings.selection:
-        return {"left_out": {}, "chosen": []}
-    with open(settings.selection, encoding="utf-8") as stream:
-        selection: dict[str, Any] = json.load(stream)
-    return selection
