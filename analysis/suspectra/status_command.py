@@ -58,7 +58,7 @@ def register(cli: click.Group) -> None:
             return NOTHING_TO_RANK
         except NothingToRank as error:
             click.echo(f"Nothing is suspicious: {error.problem.cause}.\n")
-            write_next([NextCommand(_AGAIN, "run what a change can affect")], sys.stdout)
+            write_next([NextCommand(*_after_none(workspace))], sys.stdout)
             return NOTHING_TO_RANK
         evidence, affected = localized.evidence, _affected(workspace, localized.evidence)
         listing = Listing(localized.report, evidence, localized.problems, groups=localized.groups)
@@ -76,6 +76,15 @@ def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
     if not is_c or any((workspace / name).exists() for name in _PYTEST):
         yield _RECORD, "run the tests, and record them"
     yield "suspectra -h", "list all commands"
+
+
+def _after_none(workspace: Path) -> tuple[str, str]:
+    """What to do where nothing failed, or where no test could even run."""
+    from suspectra.selection.selection import select
+
+    if select(str(workspace)).known:
+        return _AGAIN, "run what a change can affect"
+    return next(_first_commands(workspace))
 
 
 def _next_commands(localized: Localized, affected: int) -> Iterator[tuple[str, str]]:

@@ -108,6 +108,16 @@ def test_a_run_in_which_nothing_failed(status, tmp_path):
     assert "--failed-and-affected" in out
 
 
+def test_a_run_that_could_not_begin_is_not_continued(status, tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
+    (tmp_path / "test_all.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")
+    assert recorded_again(tmp_path).returncode == 4
+    _, out, _ = status(tmp_path)
+    assert "--no-such-option" in out
+    assert "  suspectra record -- pytest  " in out
+    assert "--failed-and-affected" not in out
+
+
 def recorded_again(root, *options, stderr=subprocess.PIPE):
     command = [sys.executable, "-m", "suspectra", "record", *options, "--", "pytest", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=stderr, check=False, timeout=120)
