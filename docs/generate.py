@@ -251,6 +251,11 @@ The picture takes its colours from `--slice-ink`, `--slice-soft`, `--slice-paper
 
 {_fields(protocol.RUN_TEXTS)}
 
+## `{protocol.COMPARISON}` (request)
+
+No params. What the last `suspectra.server.comparePassing` has found, as `ComparedRuns`; null if there was none, if it was cleared, or if
+the sources changed since.
+
 `DebugLaunch`, the answer of `suspectra.server.debugHere`, `debugTest` and `debugChain`:
 
 {_fields(protocol.DEBUG_LAUNCH)}
@@ -298,7 +303,8 @@ a text for the agent.
 
 ## `{protocol.TECHNIQUES}` (request)
 
-No params. All techniques, in the order in which to list them:
+Params: `{{"for"?: "{protocol.RANKING}" | "{protocol.PATHS}"}}`. The techniques that rank suspects, or those of
+`suspectra.server.comparePassing`, in the order in which to list them:
 
 {_fields(protocol.TECHNIQUE)}
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from suspectra.c_paths.inquiry import CPathInquiry
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.report import RankedReport
     from suspectra.spectrum import Spectrum
 
 
@@ -52,7 +53,7 @@ def register(cli: click.Group) -> None:
         type=click.Choice(["fewest", "latest"]),
         default="fewest",
         show_default=True,
-        help="What is near: few different events, or late ones.",
+        help="What is near: few different events, suspicious ones first, or late ones.",
     )
     @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -73,9 +74,10 @@ def register(cli: click.Group) -> None:
 
         TEST is the name of a recorded test that fails, or a glob that fits one. With nearest-path, it and the passing
         tests nearest to it are run again, with nothing altered, and their decisions and calls are compared. With apg,
-        decisions of TEST are forced to come out the other way until it passes: do this only with tests that can't do
-        harm. The command behind -- takes options of pytest, and no tests. For a test of C or C++ the build folder is
-        built a second time, in the cache of the user, with a recorder of paths in its programs.
+        decisions of TEST are forced to come out the other way, and other inputs are tried, until it passes: do this
+        only with tests that can't do harm. The command behind -- takes options of pytest, and no tests. For a test of C
+        or C++ the build folder is built a second time, in the cache of the user, with a recorder of paths in its
+        programs.
         """
         return _paths(context.meta[COMMAND], chosen)
 
@@ -108,10 +110,10 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
         cause = "these are not tests of Python"
         raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
     test = one_failing_test(evidence, chosen["test"])
-    spectrum = Localizer(make_technique("ochiai")).update(evidence).spectrum
-    require_unchanged(evidence, _executed_files(spectrum, test.name), chosen["workspace"])
+    ranking = Localizer(make_technique("ochiai")).update(evidence)
+    require_unchanged(evidence, _executed_files(ranking.spectrum, test.name), chosen["workspace"])
     make = _of_python if chosen["ctest"] is None else _of_c
-    inquiry = make(command, chosen, test, spectrum)
+    inquiry = make(command, chosen, test, ranking)
     with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
         interrupted = _search(inquiry)
     if chosen["form"] == "json":
@@ -122,7 +124,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
 
 
-def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum: Spectrum) -> PathInquiry:
+def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> PathInquiry:
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.path_searching import Order, PathOptions
     from suspectra.experiments.safety import Safety
@@ -133,15 +135,16 @@ def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, spec
         Path(root),
         resolve(command, root, python=chosen["python"]).arguments,
         test,
-        spectrum,
+        ranking.spectrum,
         chosen["paths_seconds"],
         chosen["technique"],
         PathOptions(Order(chosen["order"]), chosen["all_modules"], _ask if chosen["ask"] else None),
         Safety(chosen["excluded"], copy=chosen["copy"]),
+        ranking.suspiciousness,
     )
 
 
-def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum: Spectrum) -> CPathInquiry:
+def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
     from suspectra.c_paths.inquiry import CPathInquiry
     from suspectra.experiments.path_searching import Order, PathOptions
 
@@ -159,7 +162,7 @@ def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, spectrum:
     options = PathOptions(Order(chosen["order"]), chosen["all_modules"])
     build = chosen["ctest"].absolute()
     return CPathInquiry(
-        chosen["workspace"], build, test.name, spectrum, chosen["paths_seconds"], chosen["technique"], options
+        chosen["workspace"], build, test.name, ranking.spectrum, chosen["paths_seconds"], chosen["technique"], options
     )
 
 

@@ -20,7 +20,11 @@ COVERAGE = "suspectra/coverage"
 COMMAND_LINE = "suspectra/commandLine"
 GROUP = "suspectra/group"
 CAUSES = "suspectra/causes"
+COMPARISON = "suspectra/comparison"
 AGENT_ANSWER = "suspectra/agentAnswer"
+
+RANKING, PATHS = "ranking", "paths"
+"""What techniques are asked for: the ranking of suspects, or the search for a run that passes."""
 
 
 class State(str, Enum):
@@ -458,7 +462,7 @@ COMMANDS = (
         "Compare With a Passing Run",
         (
             *_FAILING_TEST,
-            Field("technique?", "string", "`nearest-path` by default, or another one of `suspectra paths`."),
+            Field("technique?", "string", "`nearest-path` by default, or another one of `suspectra/techniques`."),
         ),
         "ComparedRuns | null",
         "Find the passing test whose decisions and calls are nearest to those of a failing one, and where the two part."
@@ -666,7 +670,7 @@ COLLECTION_ERROR = (
 )
 
 TECHNIQUE = (
-    Field("name", "string", "Its name for `suspectra.server.selectTechnique` and for the setting."),
+    Field("name", "string", "Its name for `selectTechnique` and for the setting, or for `comparePassing`."),
     Field("title", "string", "As the literature writes it."),
     Field("paper", "string", "Who published it."),
     Field("description", "string", "When to use it, and its formula."),

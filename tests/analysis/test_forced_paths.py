@@ -13,7 +13,7 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import EVERY
 from suspectra.experiments.forced_paths import FIRST_AT_ONCE, ForcedPaths
 from suspectra.experiments.path_inquiry import PathInquiry
-from suspectra.experiments.path_searching import PathSearchLimits, PathSetting
+from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.spectrum import Spectrum
@@ -137,6 +137,10 @@ def test_both():
     assert shop.both(False, False) == 3
 
 
+def test_either():
+    assert shop.both(False, False) in (1, 2)
+
+
 def test_shared():
     assert shop.shared(False, 3) == 12
 
@@ -207,8 +211,8 @@ def failing(name):
     return FailingTest(f"test_shop.py::{name}", "test_shop.py")
 
 
-def search(tests, name, workspace=None, seconds=60.0, candidates=None):
-    searcher = ForcedPaths(PathSetting(failing(name), *tests, (), workspace=workspace))
+def search(tests, name, workspace=None, seconds=60.0, candidates=None, **chosen):
+    searcher = ForcedPaths(PathSetting(failing(name), *tests, (), workspace=workspace, **chosen))
     return list(searcher.search(PathSearchLimits(time.monotonic() + seconds, candidates)))
 
 
@@ -226,7 +230,7 @@ def test_a_wrong_condition_is_found_by_turning_it(tests):
     assert [report.candidates for report in others] == [0]
     assert in_words(found.report) == [(line("    if amount >= 100:"), "if", 1, True, False)]
     assert found.report == found.distance == (found.parts,)
-    assert (found.technique, found.other, found.candidates, found.complete) == ("apg", None, 1, True)
+    assert (found.technique, found.other, found.candidates, found.complete) == ("apg-decisions", None, 1, True)
     assert (
         found.summary == f"test_shop.py::test_member passes if shop.py:{line('    if amount >= 100:')} comes out false."
     )
@@ -250,6 +254,21 @@ def test_two_decisions_are_turned_together_where_none_helps_alone(tests):
     ]
     assert found.candidates == 3
     assert found.summary == "test_shop.py::test_both passes if 2 decisions come out the other way."
+
+
+def test_of_equally_many_decisions_the_most_suspicious_ones_are_turned_first(tests):
+    first = line("    if a:")
+
+    def suspiciousness(file, number):
+        return 1.0 if (file, number) == ("shop.py", first) else 0.5
+
+    latest = search(tests, "test_either")[-1]
+    assert in_words(latest.report) == [(line("    if b:"), "if", 1, False, True)]
+    suspicious = search(tests, "test_either", suspiciousness=suspiciousness)[-1]
+    assert in_words(suspicious.report) == [(first, "if", 1, False, True)]
+    assert latest.candidates == suspicious.candidates == 1  # no other run is needed for the choice
+    of_paper = PathOptions(Order.LATEST)
+    assert search(tests, "test_either", suspiciousness=suspiciousness, options=of_paper)[-1].report == latest.report
 
 
 def test_the_second_decision_is_the_one_that_corresponds_in_the_run_in_which_the_first_is_turned(tests):
@@ -343,7 +362,7 @@ def test_single_decisions_become_evidence(tests, workspace):
 
 def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace):
     spectrum = Spectrum.from_matrix([[1]], failed=[True], tests=["test_shop.py::test_wait"])
-    inquiry = PathInquiry(workspace, COMMAND, failing("test_wait"), spectrum, technique="apg")
+    inquiry = PathInquiry(workspace, COMMAND, failing("test_wait"), spectrum, technique="apg-decisions")
     token, ended = Token(), []
     machines = processes_with(str(workspace))
 

@@ -277,7 +277,7 @@ def test_the_command_asks_on_the_terminal(workspace):
     command = [sys.executable, "-m", "suspectra"]
     pytest_ = ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_inc"]
     subprocess.run([*command, "record", *pytest_], cwd=workspace, capture_output=True, check=False)
-    options = ["--technique", "apg-inputs", "--ask", "--format", "json"]
+    options = ["--technique", "apg-inputs", "--ask", "--format", "json", "--seconds", "300"]  # on a busy machine, too
     paths = [*command, "paths", "test_shop.py::test_inc", *options, "--python", sys.executable]
     found = subprocess.run(paths, cwd=workspace, capture_output=True, text=True, input="y\n", check=False)
     assert json.loads(found.stdout)["with"] == "text='128'"

@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from suspectra_server.protocol import COMPARED_RUNS, RUN_TEXTS
+from suspectra.experiments.path_techniques import TECHNIQUES
+from suspectra_server.protocol import COMPARED_RUNS, RUN_TEXTS, TECHNIQUE
 
 CODE = """\
 def total(prices, member=False):
@@ -150,6 +151,18 @@ def comparison(client, technique, test=FAILING):
     return client.command("comparePassing", None, test, None, technique)
 
 
+def test_the_ways_to_compare_are_listed(client, project):
+    client.start(project)
+    listed = client.request("suspectra/techniques", {"for": "paths"})
+    assert [one["name"] for one in listed] == list(TECHNIQUES)
+    assert listed[0].keys() == fields(TECHNIQUE)
+    ranking = client.request("suspectra/techniques", {"for": "ranking"})
+    assert ranking == client.request("suspectra/techniques")
+    assert not {one["name"] for one in ranking} & set(TECHNIQUES)
+    with pytest.raises(client.Error, match="the params are"):
+        client.request("suspectra/techniques", {"for": "causes"})
+
+
 def test_the_chain_of_cause_transitions_and_forced_decisions(client, project):
     client.start(project)
     uri = client.open(project / "cart.py")
@@ -167,6 +180,9 @@ def test_the_chain_of_cause_transitions_and_forced_decisions(client, project):
     assert found["chain"][0]["why"] == "before"
     assert [step["why"] for step in found["chain"][1:]] == ["since"] * (len(found["chain"]) - 1)
     assert found["chain"][-1]["value"] == "the test fails"
+    assert client.request("suspectra/comparison", {}) == found
+    assert client.command("clearComparison") is True
+    assert client.request("suspectra/comparison", {}) is None
     with pytest.raises(client.Error, match="the technique is one of"):
         comparison(client, "ochiai")
 

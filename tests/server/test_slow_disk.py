@@ -110,6 +110,7 @@ def everything(folder, uri, line):
     yield "suspectra/explanation", {"uri": uri, "line": line}
     yield "suspectra/testResults", {}
     yield "suspectra/causes", {}
+    yield "suspectra/comparison", {}
     yield "suspectra/coverage", {"uri": uri}
     for name, arguments in commands.items():
         yield "workspace/executeCommand", {"command": f"suspectra.server.{name}", "arguments": arguments}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.experiments.nearest_path import nearest_tests
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits
+from suspectra.experiments.path_searching import PathOptions, RunningSearch
 from suspectra.paths.report import PathReport
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.spectrum import Spectrum
@@ -33,7 +32,7 @@ SEARCHERS = {
 
 
 @dataclass
-class CPathInquiry:
+class CPathInquiry(RunningSearch):
     """Asks for a run that passes and goes nearly the way of a failing test of CTest.
 
     Parameters
@@ -55,11 +54,6 @@ class CPathInquiry:
     token : Token, optional
         Cancel it, from any thread, to stop.
 
-    Attributes
-    ----------
-    problems : list of Problem
-        What could not be done.
-
     Examples
     --------
     >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
@@ -79,9 +73,6 @@ class CPathInquiry:
     technique: str = "nearest-path"
     options: PathOptions = field(default_factory=PathOptions)
     token: Token = field(default_factory=Token)
-    problems: list[Problem] = field(default_factory=list, init=False)
-    _report: PathReport | None = field(default=None, init=False)
-    _began: float = field(default=0.0, init=False)
 
     def reports(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up.
@@ -113,18 +104,12 @@ class CPathInquiry:
             module, _, name = SEARCHERS[self.technique].partition(":")
             make: type[CPathSearcher] = getattr(import_module(module), name)
             searcher = make(CPathSetting(self.test, tests, passing, self.spectrum, self.options, self.token))
-            self._began = time.monotonic()
             try:
-                with closing(searcher.search(PathSearchLimits(self._began + self.seconds))) as reports:
-                    for report in reports:
-                        self._report = report
-                        yield self.report
+                with closing(searcher.search(self.begin(self.seconds))) as reports:
+                    yield from self.follow(reports)
             finally:
                 self.problems = list(dict.fromkeys(searcher.problems))
 
-    @property
-    def report(self) -> PathReport:
-        """What is known so far."""
-        seconds = time.monotonic() - self._began if self._began else 0.0
-        known = self._report or PathReport(self.technique, self.test, (), None, (), 0, False, 0.0)
-        return replace(known, seconds=seconds)
+    def nothing(self) -> PathReport:
+        """What is known before the search."""
+        return PathReport(self.technique, self.test, (), None, (), 0, False, 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from dataclasses import replace
 
@@ -57,7 +56,7 @@ class CNearestPath(CPathSearcher):
         left = len(self._passing) - len(chosen)
         for done, name in enumerate(chosen):
             yield self._report(len(chosen) - done, left)
-            if time.monotonic() >= limits.end:
+            if limits.over:
                 return
             try:
                 found = self.setting.tests.run(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
@@ -163,7 +162,7 @@ class CSwitching(CPathSearcher):
         turns = _by_suspicion(decisions)
         while batch := list(islice(turns, min(_BATCH, limits.candidates or _BATCH))):
             yield self._report(None, complete=False)
-            if time.monotonic() >= limits.end or (limits.candidates and self._tried >= limits.candidates):
+            if limits.over or (limits.candidates and self._tried >= limits.candidates):
                 return
             unaltered, *all_found = debugger.run([UNALTERED, *(_switch(debugger, turn) for turn in batch)])
             if not unaltered.verdict.failing:

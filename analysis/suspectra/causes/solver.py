@@ -14,6 +14,7 @@ TIMEOUT_MS = 1_000
 """How long the solver may take for the constraints of one path."""
 
 _DIGITS = 9  # of an irrational number
+_CONSTANT = "constant"  # the sign of a term that is one
 
 
 def is_available() -> bool:
@@ -65,6 +66,7 @@ class SmtSolver:
         import z3
 
         self._z3: Any = z3
+        self._known: dict[Term, tuple[Any, tuple[Any, ...]]] = {}  # by term; and what must not be 0 in it
 
     def solve(self, constraints: Sequence[Constraint]) -> Values | None:
         """Find values with which all constraints come out as given.
@@ -84,8 +86,7 @@ class SmtSolver:
         solver.set("timeout", TIMEOUT_MS)
         try:
             for term, truth in constraints:
-                divisors: list[Any] = []
-                solver.add(self._expression(term, divisors) == truth, *(divisor != 0 for divisor in divisors))
+                solver.add(*self._conditions(term, truth))
             if solver.check() != z3.sat:
                 return None
             model = solver.model()
@@ -146,12 +147,17 @@ class SmtSolver:
 
     def _add(self, solver: Any, term: Term, truth: bool) -> bool:
         """Add a constraint; whether its operators are known."""
-        divisors: list[Any] = []
         try:
-            solver.add(self._expression(term, divisors) == truth, *(divisor != 0 for divisor in divisors))
+            solver.add(*self._conditions(term, truth))
         except (self._z3.Z3Exception, KeyError, TypeError, OverflowError, ValueError):
             return False
         return True
+
+    def _conditions(self, term: Term, truth: bool) -> Iterator[Any]:
+        """A constraint as Z3 has it."""
+        expression, divisors = self._expression(_frozen(term))
+        yield expression if truth else self._z3.Not(expression)
+        yield from (divisor != 0 for divisor in divisors)
 
     def _nearest(self, solver: Any, near: Values, first: Collection[str]) -> Values:
         """The values that must change in what a solver was given, which is satisfiable."""
@@ -159,12 +165,13 @@ class SmtSolver:
         model = solver.model()
         kinds = {str(symbol): symbol() for symbol in model.decls() if not symbol.arity() and str(symbol) in near}
         same = {name: symbol == self._constant(near[name]) for name, symbol in kinds.items()}
-        kept = [equation for name, equation in same.items() if name not in first]
-        if solver.check(*kept) != z3.sat:
-            kept = []
-        changed = {}
+        stay = {name: equation for name, equation in same.items() if name not in first}
+        while stay and solver.check(*stay.values()) != z3.sat:  # those that contradict each other may change, too
+            core = {one.get_id() for one in solver.unsat_core()}
+            stay = {name: one for name, one in stay.items() if core and one.get_id() not in core}
+        kept, changed = list(stay.values()), {}
         for name, symbol in kinds.items():
-            if kept and name not in first:
+            if name in stay:
                 continue
             if solver.check(*kept, same[name]) == z3.sat:
                 kept.append(same[name])
@@ -179,30 +186,40 @@ class SmtSolver:
         return changed
 
     def _least_change(self, solver: Any, kept: Sequence[Any], symbol: Any, near: int, value: int) -> int:
-        """The integer nearest to a given one, by bisection."""
+        """The integer nearest to a given one, by bisection; first it is asked whether this one is it: often it is."""
         z3 = self._z3
         least, most = 0, abs(value - near)  # it can't stay, and it can change by `most`
+        middle = most - 1
         while most - least > 1:
-            middle = (least + most) // 2
             if solver.check(*kept, symbol >= near - middle, symbol <= near + middle) == z3.sat:
                 value = int(self._value(solver.model()[symbol]))
                 most = abs(value - near)
             else:
                 least = middle
+            middle = (least + most) // 2
         return value
 
-    def _expression(self, term: Term, divisors: list[Any]) -> Any:
-        """A term as Z3 has it; what it divides by is added to the divisors."""
+    def _expression(self, term: Any) -> tuple[Any, tuple[Any, ...]]:
+        """A frozen term as Z3 has it, and what it divides by.
+
+        Runs along near paths meet the same terms, and terms the same parts, so each is translated once.
+        """
+        if term not in self._known:
+            self._known[term] = self._translated(*term)
+        return self._known[term]
+
+    def _translated(self, sign: str, *operands: Any) -> tuple[Any, tuple[Any, ...]]:
         z3 = self._z3
-        if not isinstance(term, (tuple, list)):
-            return self._constant(term)
-        sign, *operands = term
+        if sign == _CONSTANT:  # of a type, and a value
+            return self._constant(operands[1]), ()
         if sign == "symbol":  # of a name, and a type
-            return {"int": z3.Int, "float": z3.Real, "str": z3.String}[operands[1]](operands[0])
-        expressions = [self._expression(operand, divisors) for operand in operands]
+            return {"int": z3.Int, "float": z3.Real, "str": z3.String}[operands[1]](operands[0]), ()
+        found = [self._expression(operand) for operand in operands]
+        expressions = [expression for expression, _ in found]
+        divisors = [divisor for _, inside in found for divisor in inside]
         if sign in _DIVISIONS:
             divisors.append(expressions[1])
-        return _OPERATORS[sign](z3, *expressions)
+        return _OPERATORS[sign](z3, *expressions), tuple(divisors)
 
     def _constant(self, value: object) -> Any:
         z3 = self._z3
@@ -223,6 +240,14 @@ class SmtSolver:
         if z3.is_algebraic_value(value):
             return round(float(value.approx(_DIGITS + 1).as_fraction()), _DIGITS)
         return str(value.py_value())
+
+
+def _frozen(term: Term) -> Term:
+    """A term that can be looked up: without lists, and with the types of constants, since ``1`` equals ``True``."""
+    if not isinstance(term, (list, tuple)):
+        return _CONSTANT, type(term).__name__, term
+    sign, *operands = term
+    return (sign, *operands) if sign == "symbol" else (sign, *map(_frozen, operands))
 
 
 def _symbols(term: Term) -> set[str]:

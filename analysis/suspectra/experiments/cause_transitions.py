@@ -7,8 +7,7 @@ cause at that point. Bisection finds the statements after which the cause is ano
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -73,6 +72,7 @@ class CauseTransitions(PathSearcher):
     >>> kinds = TECHNIQUES["cause-transitions"].kinds
     >>> tests = RepeatedTests([sys.executable, "-m", "pytest"], folder, [test], kinds, passing)
     >>> searcher = CauseTransitions(PathSetting(test, tests, Paths(folder), passing))
+    >>> import time
     >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 60))
     >>> for one in report.transitions:
     ...     print(one.location.short, [(cause.place, cause.failing, cause.passing) for cause in one.places])
@@ -90,7 +90,7 @@ class CauseTransitions(PathSearcher):
         self._compared = 0
         self._harm: list[str] = []
 
-    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+    def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare with one passing test after the other, `MAX_PASSING` unless another limit is set, until one shows
         transitions.
         """
@@ -102,7 +102,7 @@ class CauseTransitions(PathSearcher):
         for order, other in enumerate(nearest[: limits.candidates or MAX_PASSING]):
             check()
             yield self._report()
-            if time.monotonic() >= limits.end:
+            if limits.over:
                 return
             passing = self._passing_side(other)
             if passing is not None and (points := len(comparable_points(failing.run.path, passing.run.path))):

@@ -3,13 +3,14 @@
 Paths near the failing one are tried in the order of paper 001 (Figure 3). Instead of an input that leads along a path,
 the decisions themselves are turned, and the test says whether the run is right, as in predicate switching (Zhang, Gupta
 & Gupta 2006). First each decision is turned every time that it is made, then at single times, the last one first; then
-several are turned together.
+several are turned together. Of equally many, the most suspicious ones come first: the first run that passes is then the
+one that was to be chosen, and no others have to be made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -24,6 +25,9 @@ from suspectra.experiments.turns import MAX_WINDOW, TurnableRun, Turns
 from suspectra.paths.distance import distance
 from suspectra.paths.report import PathReport
 from suspectra.quantity import many
+
+TECHNIQUE = "apg-decisions"
+"""The name of this technique."""
 
 MAX_TOGETHER = 3
 """Decisions that are turned in one run, at most."""
@@ -44,6 +48,8 @@ class _State:
         How many runs there were.
     left_out : int
         How many sets can't be turned together, since one decision keeps another from being made as before.
+    at_once : int
+        How many candidates are tried before the next answer is looked at.
     instances : dict
         By the positions that were turned, where later decisions are in that run.
     """
@@ -51,6 +57,7 @@ class _State:
     run: TurnableRun
     tried: int = 0
     left_out: int = 0
+    at_once: int = FIRST_AT_ONCE
 
     def __post_init__(self) -> None:
         self.instances: dict[tuple[int, ...], dict[int, int]] = {}
@@ -84,6 +91,11 @@ class ForcedPaths(PathSearcher):
     setting : PathSetting
         What the search is about.
 
+    Attributes
+    ----------
+    tried_together : int
+        Of how many decisions all sets were tried: 1 once all were turned alone.
+
     Examples
     --------
     A test that passes if the only decision of the program comes out the other way:
@@ -112,17 +124,19 @@ class ForcedPaths(PathSearcher):
     ...         return OneDecision()
     >>> tests = Tests(test_price=RepeatedTest("test_price", OneDecision()))
     >>> setting = PathSetting(FailingTest("test_price", "test_cart.py"), tests, Known(folder), [])
-    >>> *_, report = ForcedPaths(setting).search(PathSearchLimits(time.monotonic() + 10))
-    >>> [(place.location.short, place.wanted) for place in report.report], report.complete
-    ([('cart.py:2', True)], True)
+    >>> searcher = ForcedPaths(setting)
+    >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
+    >>> [(place.location.short, place.wanted) for place in report.report], report.complete, searcher.is_final
+    ([('cart.py:2', True)], True, True)
     """
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
+        self.tried_together = 0
         self._found: PathReport | None = None
         self._found_turns: Turns | None = None
 
-    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+    def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Turn decisions until the test passes. If only a check was left out, other single ones are still tried.
 
         Parameters
@@ -133,7 +147,7 @@ class ForcedPaths(PathSearcher):
         Yields
         ------
         PathReport
-            After each run. The last one says whether the search is complete.
+            After each run, and after all decisions were turned alone. The last one says whether the search is complete.
 
         Raises
         ------
@@ -141,7 +155,7 @@ class ForcedPaths(PathSearcher):
             When two runs of the test differ, or it makes no decision that could be turned.
         """
         test = self.setting.tests[self.setting.test.name]
-        state = _State(TurnableRun(test.trace, self.record(test.test).path))
+        state = _State(TurnableRun(test.trace, self.record(test.test).path, self.setting.preferred_first))
         if not len(state.run):
             cause = f"{test.test} makes no decision in the program that could come out the other way"
             cure = "compare its calls with --technique nearest-path, or look for values with `suspectra causes`"
@@ -149,39 +163,43 @@ class ForcedPaths(PathSearcher):
         yield self._report(state, complete=False)
         workspace = self.setting.workspace
         with nullcontext() if workspace is None else ExperimentLog(workspace) as log:
-            for turns, answer in self._answers(test, state, limits):
-                state.tried += 1
-                if log is not None and len(turns.switches) == 1:
-                    log.add(test.made(turns, answer), test.trace.sources)
-                if answer.outcome.repairs and (self._found is None or not turns.skips_check):
-                    self._confirm(test, state, turns)
-                if self._is_final:
+            for size in range(1, MAX_TOGETHER + 1):
+                for turns, answer in self._answers(test, state, size, limits):
+                    state.tried += 1
+                    if log is not None and len(turns.switches) == 1:
+                        log.add(test.made(turns, answer), test.trace.sources)
+                    if answer.outcome.repairs and (self._found is None or not turns.skips_check):
+                        self._confirm(test, state, turns)
+                    if self.is_final:
+                        break
+                    yield self._report(state, complete=False)
+                    if state.tried == limits.candidates:
+                        return
+                if self._found is not None or not test.complete:
                     break
+                self.tried_together = size
                 yield self._report(state, complete=False)
-                if state.tried == limits.candidates:
-                    return
-        if self._is_final or test.complete:
+        if self.is_final or test.complete:
             yield self._report(state, complete=True)
 
-    def _answers(self, test: RepeatedTest, state: _State, limits: PathSearchLimits) -> Iterator[tuple[Turns, Answer]]:
-        """How the test ends with each candidate, nearest first, until the time is up."""
-        at_once = FIRST_AT_ONCE
-        for size in range(1, MAX_TOGETHER + 1):
-            candidates = state.candidates(size)
-            while chosen := list(islice(candidates, at_once)):
-                for turns, answer in test.answers(chosen, limits.end):
-                    if turns.positions and size < MAX_TOGETHER:
-                        path = self.setting.paths.path(answer.noted)
-                        state.instances[turns.positions] = state.run.instances_in(path)
-                    yield turns, answer
-                if not test.complete:
-                    return
-                at_once = min(2 * at_once, BATCH)
-            if self._found is not None:
+    def _answers(
+        self, test: RepeatedTest, state: _State, size: int, limits: PathSearchLimits
+    ) -> Iterator[tuple[Turns, Answer]]:
+        """How the test ends with each set of some size, nearest first, until the time is up."""
+        candidates = state.candidates(size)
+        while chosen := list(islice(candidates, state.at_once)):
+            for turns, answer in test.answers(chosen, limits.end):
+                if turns.positions and size < MAX_TOGETHER:
+                    path = self.setting.paths.path(answer.noted)
+                    state.instances[turns.positions] = state.run.instances_in(path)
+                yield turns, answer
+            if not test.complete:
                 return
+            state.at_once = min(2 * state.at_once, BATCH)
 
     @property
-    def _is_final(self) -> bool:
+    def is_final(self) -> bool:
+        """Whether a run passes, and not only since nothing checks it any more."""
         return self._found_turns is not None and not self._found_turns.skips_check
 
     def _confirm(self, test: RepeatedTest, state: _State, turns: Turns) -> None:
@@ -197,7 +215,7 @@ class ForcedPaths(PathSearcher):
         others = len({*apart} - {*turned}) if turns.positions else 0
         self._found_turns = turns
         self._found = PathReport(
-            "apg",
+            TECHNIQUE,
             test.test,
             report,
             None,
@@ -211,7 +229,9 @@ class ForcedPaths(PathSearcher):
         )
 
     def _report(self, state: _State, *, complete: bool) -> PathReport:
-        found = self._found or PathReport("apg", self.setting.test.name, (), None, (), 0, complete=False, seconds=0.0)
+        found = self._found or PathReport(
+            TECHNIQUE, self.setting.test.name, (), None, (), 0, complete=False, seconds=0.0
+        )
         notes = (*found.notes, *self._limits(state, complete=complete))
         return replace(found, candidates=state.tried, complete=complete, notes=notes)
 
@@ -222,7 +242,7 @@ class ForcedPaths(PathSearcher):
                 f"{many(state.left_out, 'set')} of decisions can't be turned together:"
                 " one keeps another from being made as before."
             )
-        if self._is_final:
+        if self.is_final:
             return
         if state.run.in_threads:
             yield "Several threads make decisions, so each was turned only alone."

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -263,6 +262,7 @@ class NearestPath(PathSearcher):
     ...         return RecordedPath(Answer(outcome, 0.1, ""), Path.from_events([(number, -1, taken)]))
     >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name: None)
     >>> searcher = NearestPath(PathSetting(test, machines, Known(folder), ["test_price"]))
+    >>> import time
     >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
     >>> report.summary
     'test_price passes, and goes the same way for 0 decisions and calls.'
@@ -275,7 +275,7 @@ class NearestPath(PathSearcher):
         self._passing = tuple(setting.passing)
         self.near = NearPaths(setting.test.name, self._passing, setting.options.order)
 
-    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+    def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare one passing test after the other, `MAX_PASSING` unless another limit is set."""
         failing = self.failing_run()
         chosen = self._passing[: limits.candidates or MAX_PASSING]
@@ -283,7 +283,7 @@ class NearestPath(PathSearcher):
         for done, name in enumerate(chosen):
             check()
             yield self.near.report(len(failing), len(chosen) - done, left)
-            if time.monotonic() >= limits.end:
+            if limits.over:
                 return
             try:
                 found = self.record(name)

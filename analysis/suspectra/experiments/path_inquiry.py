@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from suspectra.errors import Problem
 from suspectra.experiments.executed_lines import LINES, ExecutedLine, executed_lines
 from suspectra.experiments.nearest_path import nearest_tests
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
+from suspectra.experiments.path_searching import (
+    PathOptions,
+    PathSetting,
+    RunningSearch,
+    Suspiciousness,
+    nothing_known,
+)
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_test import TRACE_S
@@ -23,7 +27,7 @@ from suspectra.spectrum import Spectrum
 
 
 @dataclass
-class PathInquiry:
+class PathInquiry(RunningSearch):
     r"""Asks for a run that passes and goes nearly the way of a failing test, within some time.
 
     Parameters
@@ -44,11 +48,8 @@ class PathInquiry:
         What else the user has chosen.
     safety : Safety, optional
         Which tests run, and where.
-
-    Attributes
-    ----------
-    problems : list of Problem
-        What could not be done, and what is different from a run by pytest itself.
+    suspiciousness : callable, optional
+        Of lines, by all tests.
 
     Examples
     --------
@@ -83,9 +84,7 @@ class PathInquiry:
     technique: str = DEFAULT
     options: PathOptions = field(default_factory=PathOptions)
     safety: Safety = field(default_factory=Safety)
-    problems: list[Problem] = field(default_factory=list, init=False)
-    _report: PathReport | None = field(default=None, init=False)
-    _began: float = field(default=0.0, init=False)
+    suspiciousness: Suspiciousness = nothing_known
 
     def reports(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up.
@@ -100,7 +99,8 @@ class PathInquiry:
         EvidenceError
             When nothing can be found out about the test.
         """
-        self._began = time.monotonic()
+        limits = self.begin(self.seconds)
+        options = replace(self.options, ask=self.asking(self.options.ask, limits))
         technique = TECHNIQUES[self.technique]
         workspace = Path(os.path.realpath(self.workspace))
         passing = nearest_tests(self.spectrum, self.test.name)
@@ -108,12 +108,13 @@ class PathInquiry:
             tests = RepeatedTests(
                 self.command, folder, [self.test], technique.kinds, passing, self.safety.excluded, workspace
             )
-            searcher = technique.load()(PathSetting(self.test, tests, Paths(folder), passing, self.options, workspace))
+            searcher = technique.load()(
+                PathSetting(self.test, tests, Paths(folder), passing, options, workspace, self.suspiciousness)
+            )
             with closing(tests):
                 try:
-                    for report in searcher.search(PathSearchLimits(self._began + self.seconds)):
-                        self._report = report
-                        yield self.report
+                    with closing(searcher.search(limits)) as reports:
+                        yield from self.follow(reports)
                 finally:
                     self.problems = list(dict.fromkeys([*tests.notices, *searcher.problems]))
 
@@ -142,9 +143,6 @@ class PathInquiry:
             with closing(running):
                 return [executed_lines(running.machine(test), test, TRACE_S) for test in tests]
 
-    @property
-    def report(self) -> PathReport:
-        """What is known so far."""
-        seconds = time.monotonic() - self._began if self._began else 0.0
-        known = self._report or PathReport(self.technique, self.test.name, (), None, (), 0, False, 0.0)
-        return replace(known, seconds=seconds)
+    def nothing(self) -> PathReport:
+        """What is known before the search."""
+        return PathReport(self.technique, self.test.name, (), None, (), 0, False, 0.0)

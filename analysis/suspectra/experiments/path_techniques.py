@@ -24,8 +24,8 @@ STATEMENT_KIND = "statements"
 INPUT_KIND = "input"
 """The kind of runs with another input, which may be combined with those that note statements."""
 
-ASKING = frozenset({"apg-inputs", "cause-transitions-inputs"})
-"""The techniques that can't do without somebody who says what is right, unless a test knows it."""
+ASKING = frozenset({"apg", "apg-inputs", "cause-transitions-inputs"})
+"""The techniques for which somebody says what is right for another input, unless a test knows it."""
 
 _PAPER = "Wang & Roychoudhury 2005"
 
@@ -83,6 +83,19 @@ _ALL = (
         TechniqueInfo(
             "apg",
             "Automated path generation",
+            FAMILY,
+            _PAPER,
+            "the nearest run that passes: with a forced decision, or else with another input, or several forced ones",
+            frozenset({Need.LINES, Need.PATHS, Need.EXPERIMENTS}),
+            "Most faults, without any passing test. The failing one runs with wrong decisions and other inputs.",
+        ),
+        "suspectra.inputs.generated_paths:GeneratedPaths",
+        (PATH_KIND, INPUT_KIND),
+    ),
+    PathTechnique(
+        TechniqueInfo(
+            "apg-decisions",
+            "Automated path generation by forced decisions",
             FAMILY,
             _PAPER,
             "the nearest run that passes if decisions come out the other way: alone, then several together",

@@ -137,6 +137,7 @@ class Paths:
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._read = SourceReader(FilePath(os.path.realpath(workspace)))
         self._tables: dict[str, PointDependences] = {}
+        self._last: _Program | None = None
 
     def record(self, runs: Runs, test: str, seconds: float) -> RecordedPath:
         """Run a test unaltered, and note its path.
@@ -193,7 +194,7 @@ class Paths:
         Path
             The events of one thread after those of another.
         """
-        program = _Program(self, found.get("sites", ()), found.get("functions", ()))
+        program = self._program(found.get("sites", ()), found.get("functions", ()))
         paths = [program.path(thread) for thread in found.get("threads", ())]
         starts = np.cumsum([0, *map(len, paths)])
         depends_on = [
@@ -206,6 +207,12 @@ class Paths:
             np.concatenate([*none, *depends_on]),
             np.concatenate([*none, *(path.outcome for path in paths)]),
         )
+
+    def _program(self, sites: Sequence[_Sites], functions: Sequence[_Bodies]) -> _Program:
+        """The decisions and functions of a process; most have loaded what the one before had."""
+        if self._last is None or self._last.sites != sites or self._last.functions != functions:
+            self._last = _Program(self, sites, functions)
+        return self._last
 
     def reported(self, path: Path, position: int, wanted: bool | None) -> ReportedPlace:
         """Say what an event of a failing run is.
@@ -275,6 +282,7 @@ class _Program:
     """The decisions and functions of one process, by the numbers that they have there."""
 
     def __init__(self, paths: Paths, sites: Sequence[_Sites], functions: Sequence[_Bodies]):
+        self.sites, self.functions = sites, functions
         files = sorted({file for file, _, _ in (*sites, *functions)})
         self._tables = [paths.table(file) for file in files]
         first_point = dict(zip(files, np.cumsum([0, *map(len, self._tables)]).tolist(), strict=False))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.experiment import EVERY, Experiment
+from suspectra.experiments.path_searching import Suspiciousness, nothing_known
 from suspectra.experiments.runs import Alteration, Trace
 from suspectra.experiments.switching import FEW, Switch
 from suspectra.paths.generation import sets_of_branches
@@ -72,6 +74,8 @@ class TurnableRun:
         Its decisions in order.
     path : Path
         Its path. With several threads its order is another one, and decisions are turned only alone.
+    preferred : callable, optional
+        Gives a number for the file and the line of a decision: those with more are turned first.
 
     Attributes
     ----------
@@ -101,8 +105,9 @@ class TurnableRun:
     {1: 1}
     """
 
-    def __init__(self, trace: Trace, path: Path):
+    def __init__(self, trace: Trace, path: Path, preferred: Suspiciousness = nothing_known):
         self.trace, self.path = trace, path
+        self._preferred = [preferred(place.file, place.line) for place in trace.places]
         self._number, self._truth = trace.decisions // 2, trace.decisions % 2
         self._instance = _times(self._number)
         is_while = np.array([place.kind == "while" for place in trace.places], bool)
@@ -133,27 +138,39 @@ class TurnableRun:
         Yields
         ------
         Turns
-            First every time, then at single times, the last one first. Of those that are made often, the last `FEW`
-            times come before all others.
+            Of equally preferred ones first every time, then at single times, the last one first. Of those that are
+            made often, the last `FEW` times come before those of all others.
         """
         newest_first = np.flatnonzero(self._turnable)[::-1].tolist()
         times = Counter(self._number.tolist())
+        newest_first.sort(key=self._preference, reverse=True)  # stable
+        rest: list[int] = []
+        for _, alike in groupby(newest_first, self._preference):
+            decisions = list(alike)
+            yield from self._every_time(decisions, times)
+            for decision in decisions:
+                number, instance = int(self._number[decision]), int(self._instance[decision])
+                if times[number] > 1 and times[number] - instance >= FEW:
+                    rest.append(decision)
+                elif times[number] > 1:
+                    yield self._turns([decision], [instance])
+        for decision in rest:
+            yield self._turns([decision], [int(self._instance[decision])])
+
+    def _every_time(self, decisions: Sequence[int], times: Mapping[int, int]) -> Iterator[Turns]:
         by_number: dict[int, list[int]] = {}
-        for decision in newest_first:
+        for decision in decisions:
             by_number.setdefault(int(self._number[decision]), []).append(decision)
-        for number, decisions in by_number.items():
+        for number, made in by_number.items():
             if times[number] == 1:
-                yield self._turns(decisions, [EVERY])
+                yield self._turns(made, [EVERY])
             else:
                 mixed = len(set(self._truth[self._number == number].tolist())) > 1
-                action = "other" if mixed else self._action(decisions[0])
+                action = "other" if mixed else self._action(made[0])
                 yield Turns((Switch(self.trace.places[number], EVERY, action),))
-        for later in (False, True):
-            for decision in newest_first:
-                number = int(self._number[decision])
-                instance = int(self._instance[decision])
-                if times[number] > 1 and (times[number] - instance >= FEW) is later:
-                    yield self._turns([decision], [instance])
+
+    def _preference(self, decision: int) -> float:
+        return self._preferred[int(self._number[decision])]
 
     def sets(self, size: int) -> Iterator[tuple[int, ...]]:
         """Choose decisions to be turned together.
@@ -166,9 +183,10 @@ class TurnableRun:
         Yields
         ------
         tuple of int
-            The positions of their events, in the order of `sets_of_branches`.
+            The positions of their events, in the order of `sets_of_branches`, preferred ones first.
         """
-        yield from sets_of_branches(self.path.depends_on.tolist(), self.window, size)
+        preferred_last = sorted(self.window, key=lambda position: self._preference(self._decision[position]))
+        yield from sets_of_branches(self.path.depends_on.tolist(), preferred_last, size)
 
     def turns(self, positions: Sequence[int], instances: Sequence[int]) -> Turns:
         """Turn some decisions in one run.

@@ -6,7 +6,6 @@ It is run, and at the first decision that is not as wanted another input is solv
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -134,8 +133,8 @@ class Steering:
         Lets one constraint after the other come out the other way, as `SmtSolver.alternatives` does.
     failing : TriedRun
         The failing run.
-    end : float
-        When to stop, as ``time.monotonic`` has it.
+    is_over : callable
+        Whether the time is up.
 
     Examples
     --------
@@ -145,10 +144,9 @@ class Steering:
     >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
     >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})
     >>> other = TriedRun(Answer(Outcome.PASSED, 0.1, ""), Path.from_events([(1, -1, 1)]), constraints, (0,), {})
-    >>> end = time.monotonic() + 60
-    >>> steering = Steering(lambda given: other, lambda run, places: [(0, {"n": 2})], run, end)
-    >>> [one.passes for one in steering.runs((0,))], steering.changeable([0]), steering.is_over
-    ([True], 1, False)
+    >>> steering = Steering(lambda given: other, lambda run, places: [(0, {"n": 2})], run, lambda: False)
+    >>> [one.passes for one in steering.runs((0,))], steering.changeable([0])
+    ([True], 1)
     """
 
     def __init__(
@@ -156,10 +154,11 @@ class Steering:
         run: Callable[[Values], TriedRun | None],
         alternatives: Callable[[Sequence[Constraint], Sequence[int]], Iterator[tuple[int, Values | None]]],
         failing: TriedRun,
-        end: float,
+        is_over: Callable[[], bool],
     ):
-        self._run, self._alternatives, self._failing, self._end = run, alternatives, failing, end
-        self._solved: dict[str, Values | None] = {}
+        self._run, self._alternatives, self._failing, self._is_over = run, alternatives, failing, is_over
+        self._solved: dict[tuple[int, int], Values | None] = {}
+        self._keys_of: dict[TriedRun, list[tuple[int, int]]] = {}
         self._ran: dict[str, TriedRun | None] = {"{}": failing}
 
     def runs(self, turned: tuple[int, ...]) -> Iterator[TriedRun]:
@@ -178,7 +177,7 @@ class Steering:
         wanted = Wanted(self._failing.path, turned)
         pending: list[Values] = [{}]
         seen, arrived, left = {"{}"}, False, MAX_RUNS
-        while pending and left and not self.is_over:
+        while pending and left and not self._is_over():
             check()
             left -= 1
             run = self._tried(pending.pop())
@@ -211,27 +210,29 @@ class Steering:
         solved = self._solve(self._failing, numbers)
         return len({self._failing.positions[number] for number, values in solved if values is not None})
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() >= self._end
-
     def _turned(self, run: TriedRun, numbers: Sequence[int]) -> Iterator[Values]:
         return (values for _, values in self._solve(run, numbers) if values is not None)
 
     def _solve(self, run: TriedRun, numbers: Sequence[int]) -> list[tuple[int, Values | None]]:
         """For each constraint an input with which it comes out the other way, and those before as they are."""
-        keys, key = [], ""
-        for number in range(max(numbers, default=-1) + 1):
-            term, truth = run.constraints[number]
-            keys.append(f"{key} not {json.dumps([term, truth])}")
-            key = str(hash(key + json.dumps([term, truth])))
+        keys = self._keys(run)
         missing = [number for number in numbers if keys[number] not in self._solved]
         for number, values in self._alternatives(run.constraints, missing) if missing else ():
             self._solved[keys[number]] = values
-            if self.is_over:
+            if self._is_over():
                 break
         return [(number, self._solved.get(keys[number])) for number in numbers]
+
+    def _keys(self, run: TriedRun) -> list[tuple[int, int]]:
+        """For each constraint of a run a key of the question how it comes out the other way, the same in all runs."""
+        if run not in self._keys_of:
+            before, keys = 0, []
+            for term, truth in run.constraints:
+                own = hash(json.dumps([term, truth]))
+                keys.append((before, own))
+                before = hash((before, own))
+            self._keys_of[run] = keys
+        return self._keys_of[run]
 
     def _tried(self, values: Values) -> TriedRun | None:
         key = json.dumps(values, sort_keys=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 
 from suspectra.experiments.cause_transitions import CauseTransitions
@@ -28,7 +28,7 @@ class InputTransitions(CauseTransitions):
 
     technique = "cause-transitions-inputs"
 
-    def search(self, limits: PathSearchLimits) -> Iterator[PathReport]:
+    def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Find an input with which the test passes, as `InputSearch` does, and compare the states of both runs.
 
         Raises

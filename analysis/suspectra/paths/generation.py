@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple, Protocol
 
 from suspectra.cancellation import check
@@ -216,7 +217,8 @@ def sets_of_branches(depends_on: Sequence[int], branches: Sequence[int], size: i
     depends_on : sequence of int
         The event that each one of the failing run depends on, as a `Path` has it.
     branches : sequence of int
-        The positions of those that may be turned, ascending.
+        The positions of those that may be turned, the one last that is turned first. Ascending, they give the order of
+        `PathSearch`.
     size : int
         How many of them at a time.
 
@@ -229,23 +231,28 @@ def sets_of_branches(depends_on: Sequence[int], branches: Sequence[int], size: i
     --------
     >>> list(sets_of_branches([-1, -1, -1, 2, -1], [0, 2, 3], 2))
     [(0, 3), (0, 2)]
+    >>> list(sets_of_branches([-1, -1, -1, 2, -1], [3, 2, 0], 2))
+    [(0, 2), (0, 3)]
     """
-    reasons: dict[int, set[int]] = {}
-    for branch in branches:
-        reason, found = depends_on[branch], reasons.setdefault(branch, set())
-        while reason >= 0:
-            found.add(reason)
-            reason = depends_on[reason]
+    reasons = cache(lambda branch: frozenset(_reasons(depends_on, branch)))
 
-    def chosen(before: int, later: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def chosen(before: int, others: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         for place in range(before - 1, -1, -1):
             branch = branches[place]
-            if any(branch in reasons[event] for event in later):
+            if any(branch in reasons(event) or event in reasons(branch) for event in others):
                 continue
-            turned = (branch, *later)
+            turned = (branch, *others)
             if len(turned) == size:
-                yield turned
+                yield tuple(sorted(turned))
             else:
                 yield from chosen(place, turned)
 
     yield from chosen(len(branches), ())
+
+
+def _reasons(depends_on: Sequence[int], branch: int) -> Iterator[int]:
+    """All events that one depends on, directly or not."""
+    reason = depends_on[branch]
+    while reason >= 0:
+        yield reason
+        reason = depends_on[reason]

@@ -5,6 +5,7 @@ The module is longer than 500 lines because a report and what it asks of the tec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -486,6 +487,35 @@ class RankedReport:
         if "order" in self.__dict__:
             return int(self.position[element])
         return int(self._level_start[level] + np.count_nonzero(self.level[:element] == level))
+
+    def suspiciousness(self, file: str, line: int) -> float:
+        """How suspicious the statement is that includes a line.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace, with forward slashes.
+        line : int
+            From 1.
+
+        Returns
+        -------
+        float
+            Its score; minus infinity where no ranked statement includes the line.
+
+        Examples
+        --------
+        >>> from suspectra.techniques import make_technique
+        >>> matrix = [[1, 1, 0], [1, 0, 1]]
+        >>> report = make_technique("ochiai").localize(Spectrum.from_matrix(matrix, failed=[True, False]))
+        >>> elements = report.spectrum.elements
+        >>> [round(report.suspiciousness(elements.files[0], int(line)), 2) for line in elements.line]
+        [0.71, 1.0, 0.0]
+        """
+        element = self.spectrum.elements.at(file, line)
+        if element is None or self.level[element] < 0:
+            return -math.inf
+        return float(self.level_score[self.level[element]])
 
     def explain(self, position: int) -> Explanation:
         """Explain the rank of the entry at a position.

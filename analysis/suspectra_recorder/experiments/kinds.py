@@ -139,12 +139,14 @@ def make_kinds(
         kinds["observe"] = Observing(sources)
     if not {"value", "values", "states"}.isdisjoint(names):
         kinds |= make_value_kinds(board)
-    if "path" in names:
-        kinds["path"] = NotingPath(board, sources)
     if "statements" in names:
         kinds |= make_state_kinds(name_of, is_test)
     if "lines" in names:
         kinds["lines"] = NotingLines(name_of)
+    marks = None
     if "input" in names:
-        kinds["input"] = TryingInput(board, sources, is_test)
+        kinds["input"] = trying = TryingInput(board, sources, is_test)
+        marks = trying.marks
+    if "path" in names:
+        kinds["path"] = NotingPath(board, sources, marks)
     return kinds

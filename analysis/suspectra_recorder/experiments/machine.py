@@ -88,6 +88,7 @@ class _Machine:
         self.hook: ExperimentHook | None = None
         self.items: dict[str, pytest.Item] = {}
         self._scope: Scope | None = None
+        self._digests: dict[str, tuple[str, str] | None] = {}  # name and digest by path; None for what is not ours
         self._errors: list[str] = []
         self._excluded: dict[str, str] = {}
         self._attempt = Attempt()
@@ -102,7 +103,7 @@ class _Machine:
             early_config.known_args_namespace.cov_source = None
         patterns = early_config.getini("python_files")
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
-        instruments = [kind.instrument for kind in self.kinds.values() if kind.instrument is not None]
+        instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds
         self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
         self.hook.install()
@@ -164,19 +165,32 @@ class _Machine:
         }
 
     def _sources(self) -> dict[str, str]:
-        """The files of the workspace that are loaded, with their digests."""
+        """The files of the workspace that are loaded, with their digests.
+
+        Each file is looked at once: children inherit what is known of those that were loaded before them.
+        """
         found = {}
-        assert self._scope is not None
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
-            name = self._scope(path) if isinstance(path, str) else None
-            if name is not None and isinstance(path, str):
-                try:
-                    with open(path, "rb") as stream:
-                        found[name] = hashlib.sha256(stream.read()).hexdigest()
-                except OSError:
-                    continue
+            if not isinstance(path, str):
+                continue
+            if path not in self._digests:
+                self._digests[path] = self._digest(path)
+            if (known := self._digests[path]) is not None:
+                found[known[0]] = known[1]
         return found
+
+    def _digest(self, path: str) -> tuple[str, str] | None:
+        """The name and the digest of a file of the workspace."""
+        assert self._scope is not None
+        name = self._scope(path)
+        if name is None:
+            return None
+        try:
+            with open(path, "rb") as stream:
+                return name, hashlib.sha256(stream.read()).hexdigest()
+        except OSError:
+            return None
 
     def _name_of(self, path: str) -> str | None:
         """The path of a file that experiments may alter relative to the workspace, None for any other."""

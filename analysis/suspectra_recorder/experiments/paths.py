@@ -254,7 +254,12 @@ class NotingPath(RunKind):
     sources : callable
         Gives the digests of the files that are loaded.
     marks : CallMarks, optional
-        What notes calls.
+        What notes calls; other kinds of runs may have the same.
+
+    Attributes
+    ----------
+    marks : CallMarks
+        The same.
 
     Examples
     --------
@@ -277,22 +282,22 @@ class NotingPath(RunKind):
     """
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]], marks: CallMarks | None = None):
-        self.instrument = self._marks = marks or CallMarks()
+        self.instrument = self.marks = marks or CallMarks()
         self._board, self._sources = board, sources
         self._turned: Callable[[], int] | None = None
 
     def apply(self, job: Job) -> None:
         """Note decisions and calls from now on."""
-        self._board.listen_by_thread(self._marks.start())
+        self._board.listen_by_thread(self.marks.start())
         points = [Point(*point) for point in job.get("switched", ())]
         self._turned = self._board.turn(points) if points else None
 
     def take_back(self) -> Findings:
         """The columns of each thread, and where decisions and functions are."""
         found: Findings = {
-            "threads": [thread.as_text() for thread in self._marks.stop()],
+            "threads": [thread.as_text() for thread in self.marks.stop()],
             "sites": [(source.path, source.first, source.points) for source in self._board.sources.loaded],
-            "functions": [(source.path, source.first, source.points) for source in self._marks.sources.loaded],
+            "functions": [(source.path, source.first, source.points) for source in self.marks.sources.loaded],
             "sources": self._sources(),
         }
         if self._turned is not None:

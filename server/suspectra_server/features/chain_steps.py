@@ -1,21 +1,26 @@
-"""What is known of the cause of a failure, in messages: the request for it, and the steps of its chain."""
+"""What is known of the cause of a failure, and of compared runs, in messages: the requests for them, and the steps."""
 
 from __future__ import annotations
 
 from suspectra_server.features.arguments import Json
+from suspectra_server.features.compared_runs import compared_runs
 from suspectra_server.features.steps import Steps
-from suspectra_server.messages import Causes, Step
-from suspectra_server.protocol import CAUSES
+from suspectra_server.messages import Causes, ComparedRuns, Step
+from suspectra_server.protocol import CAUSES, COMPARISON
 from suspectra_server.session.session import Session
 from suspectra_server.text import MAX_TEXT, plain
 
 
 def register(session: Session) -> None:
-    """Answer `suspectra/causes`."""
+    """Answer `suspectra/causes` and `suspectra/comparison`."""
 
     @session.feature(CAUSES)
     async def causes(params: Json) -> Causes | None:
         return await causes_of(session)
+
+    @session.feature(COMPARISON)
+    async def comparison(params: Json) -> ComparedRuns | None:
+        return await compared_runs(session)
 
 
 async def causes_of(session: Session) -> Causes | None:

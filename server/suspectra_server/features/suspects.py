@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.experiments.path_techniques import TECHNIQUES as SEARCHES
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
@@ -11,7 +12,7 @@ from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
 from suspectra_server.messages import CollectionError, Group, GroupOverview, Suspect, Suspects, Technique
-from suspectra_server.protocol import GROUP, SUSPECTS, TECHNIQUES
+from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import ErrorMark, Mark
@@ -73,6 +74,10 @@ def register(session: Session) -> None:
 
     @session.feature(TECHNIQUES)
     def techniques(params: Json) -> list[Technique]:
+        wanted = parse_fields(params).get("for") if params else None
+        if wanted not in (None, RANKING, PATHS):
+            raise JsonRpcInvalidParams(f'the params are {{"for"?: "{RANKING}" or "{PATHS}"}}')
+        infos = technique_infos() if wanted != PATHS else [search.info for search in SEARCHES.values()]
         return [
             {
                 "name": info.name,
@@ -81,7 +86,7 @@ def register(session: Session) -> None:
                 "description": " ".join(part for part in (info.advice, info.formula) if part),
                 "clones": info.name in FORMULAS,
             }
-            for info in technique_infos()
+            for info in infos
         ]
 
 

@@ -21,7 +21,7 @@ from suspectra.location import Location
 from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.recording.launch import Command, resolve
-from suspectra.spectrum import Spectrum
+from suspectra.report import RankedReport
 from suspectra.suspicion import Suspicion
 from suspectra_server.session.launch import Launch
 from suspectra_server.session.trust import Trust
@@ -271,7 +271,7 @@ def path_inquiry_of(
     test: FailingTest,
     *,
     settings: Settings,
-    spectrum: Spectrum,
+    ranking: RankedReport,
     technique: str,
     ask: Callable[[str], bool | None] | None,
 ) -> PathInquiry:
@@ -287,8 +287,8 @@ def path_inquiry_of(
     test : FailingTest
     settings : Settings
         Of the folder.
-    spectrum : Spectrum
-        Which tests execute what.
+    ranking : RankedReport
+        Which tests execute what, and what is suspicious.
     technique : str
         How to search for the run that passes.
     ask : callable or None
@@ -307,7 +307,15 @@ def path_inquiry_of(
 
     options = PathOptions(all_modules=settings.experiments_all_modules, ask=ask)
     return PathInquiry(
-        _real(root), arguments, test, spectrum, settings.paths_seconds, technique, options, _safety(settings)
+        _real(root),
+        arguments,
+        test,
+        ranking.spectrum,
+        settings.paths_seconds,
+        technique,
+        options,
+        _safety(settings),
+        ranking.suspiciousness,
     )
 
 

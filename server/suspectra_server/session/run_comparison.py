@@ -104,14 +104,14 @@ class RunComparison:
         folder = self.folder
         try:
             command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
-            spectrum = Localizer(make_technique("ochiai")).update(self.evidence).spectrum
+            ranking = Localizer(make_technique("ochiai")).update(self.evidence)
             inquiry = path_inquiry_of(
                 trust,
                 folder.root,
                 command,
                 self.test,
                 settings=folder.settings,
-                spectrum=spectrum,
+                ranking=ranking,
                 technique=self.technique,
                 ask=self._asking() if self.technique in ASKING else None,
             )
@@ -120,7 +120,7 @@ class RunComparison:
                     job.publish(report)
             report = inquiry.report
             job.publish(report)
-            if report.other is not None and report.other in spectrum.test_index:
+            if report.other is not None and report.other in ranking.spectrum.test_index:
                 failing, passing = inquiry.executed_lines(self.test.name, report.other)
                 job.publish(ComparedLines(failing, passing, common_lines(failing, passing)))
         except SuspectraError as error:

@@ -1,0 +1,170 @@
+"""Forced decisions and other inputs together: real runs of pytest and Z3, one machine for all cases."""
+
+import sys
+import time
+
+import pytest
+
+from suspectra.errors import EvidenceError
+from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
+from suspectra.experiments.path_techniques import TECHNIQUES
+from suspectra.experiments.recorded_paths import Paths
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.inputs import search as search_module
+from suspectra.inputs.generated_paths import GeneratedPaths
+
+SHOP = """\
+def discount(amount):
+    if amount >= 100:
+        return amount - 10
+    return amount
+
+
+def scaled(n):
+    if n > 10:
+        return 3 * n
+    return 2 * n + 1
+
+
+def both(a, b):
+    result = 0
+    if a:
+        result += 1
+    if b:
+        result += 2
+    return result
+
+
+def checked(price):
+    if price < 0:
+        raise ValueError(price)
+    return price
+"""
+TESTS = """\
+import random
+
+import pytest
+from shop import both, checked, discount, scaled
+
+
+def discount_reference(amount):
+    return amount - 10 if amount > 100 else amount
+
+
+def scaled_reference(n):
+    return 2 * n if n > 10 else 2 * n + 1
+
+
+@pytest.mark.parametrize("amount", [100])
+def test_discount(amount):
+    assert discount(amount) == discount_reference(amount)
+
+
+@pytest.mark.parametrize("n", [15])
+def test_scaled(n):
+    assert scaled(n) == scaled_reference(n)
+
+
+def test_both():
+    assert both(False, False) == 3
+
+
+def test_never():
+    assert both(False, False) == 7
+
+
+def test_checked():
+    assert checked(-1) == -1
+
+
+def test_nothing():
+    assert not 1
+"""
+
+
+@pytest.fixture(scope="module")
+def tests(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.py").write_text(SHOP)
+    (folder / "test_shop.py").write_text(TESTS)
+    names = ["test_discount[100]", "test_scaled[15]", "test_both", "test_never", "test_checked", "test_nothing"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    running = RepeatedTests(command, folder, list(map(failing, names)), kinds=TECHNIQUES["apg"].kinds)
+    yield running, Paths(folder)
+    running.close()
+
+
+def failing(name):
+    return FailingTest(f"test_shop.py::{name}", "test_shop.py")
+
+
+def search(tests, name, ask=None, seconds=300.0):
+    setting = PathSetting(failing(name), *tests, (), PathOptions(ask=ask))
+    return list(GeneratedPaths(setting).search(PathSearchLimits(time.monotonic() + seconds)))
+
+
+def in_words(report):
+    return [(one.location.line, one.kind, one.outcome, one.wanted) for one in report.report]
+
+
+def line(text):
+    return SHOP[: SHOP.index(text)].count("\n") + 1
+
+
+def test_a_wrong_condition_is_found_by_forcing_it(tests):
+    *_, found = search(tests, "test_discount[100]")
+    assert in_words(found) == [(line("    if amount >= 100:"), "if", True, False)]
+    assert (found.technique, found.other, found.candidates, found.complete) == ("apg", None, 1, True)
+    assert found.summary.startswith("test_shop.py::test_discount[100] passes if shop.py:2 comes out false")
+
+
+def test_a_wrong_value_is_found_by_another_input(tests):
+    *others, found = search(tests, "test_scaled[15]")
+    assert found.summary == "test_shop.py::test_scaled[15] fails with n = 15, and passes from n = 10."
+    assert in_words(found) == [(line("    if n > 10:"), "if", True, False)]
+    assert (found.technique, found.other, found.complete) == ("apg", "n=10", True)
+    assert found.candidates == 2  # the forced decision, and the input
+    assert not any(report.complete or report.found for report in others)
+
+
+def test_several_decisions_are_forced_where_no_input_can_be_judged(tests):
+    *_, found = search(tests, "test_both")
+    assert [place.location.line for place in found.report] == [line("    if b:"), line("    if a:")]
+    assert found.complete
+    assert not found.notes
+
+
+def test_it_says_what_was_not_tried(tests, monkeypatch):
+    *_, never = search(tests, "test_never")
+    assert never.complete
+    assert not never.found
+    reason = "no test knows what is right for another input of both: use --ask to judge outcomes yourself"
+    assert never.notes[-1].startswith(f"Not everything was tried, since {reason}")
+    monkeypatch.setattr(search_module, "is_available", lambda: False)
+    *_, unsolved = search(tests, "test_scaled[15]")
+    assert unsolved.notes[-1].endswith("a solver that is not installed: pip install 'suspectra[smt]'.")
+
+
+def test_an_input_counts_more_than_a_check_that_is_left_out(tests):
+    *_, check = search(tests, "test_checked", ask=lambda question: False)
+    assert check.summary.startswith("checked fails with price = -1, and passes with price = ")
+    assert in_words(check) == [(line("    if price < 0:"), "if", True, False)]
+
+
+def test_the_user_judges_other_inputs(tests):
+    asked = []
+    *_, found = search(tests, "test_never", ask=lambda question: asked.append(question) or True)
+    assert len(asked) == 1
+    assert asked[0].startswith("both(")
+    assert found.found
+
+
+def test_a_test_of_which_nothing_can_be_changed_is_refused(tests):
+    with pytest.raises(EvidenceError) as refused:
+        search(tests, "test_nothing")
+    assert refused.value.problem.cause.startswith("test_shop.py::test_nothing makes no decision in the program")
+
+
+def test_limits_leave_the_search_incomplete(tests):
+    *_, ended = search(tests, "test_scaled[15]", seconds=0.0)
+    assert not ended.complete
