@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from suspectra.experiments.columns import read_column
 from suspectra.experiments.runs import Runs
 from suspectra.location import Location
 from suspectra_recorder.experiments.exchange import Job, RunAnswer
@@ -59,6 +57,7 @@ def executed_lines(runs: Runs, test: str, seconds: float) -> list[ExecutedLine]:
     Examples
     --------
     >>> from base64 import b64encode
+    >>> import numpy as np
     >>> class Known(Runs):
     ...     def ask(self, test, jobs, *, steps, seconds):
     ...         columns = b64encode(np.array([0, 8, 1, 0, 9, 1], np.int32).tobytes()).decode()
@@ -89,13 +88,14 @@ def lines_of(answer: RunAnswer) -> list[ExecutedLine]:
     Examples
     --------
     >>> from base64 import b64encode
+    >>> import numpy as np
     >>> columns = b64encode(np.array([0, 8, 1, 0, 9, 1], np.int32).tobytes()).decode()
     >>> answer = {"outcome": "passed", "exception": "", "seconds": 0.1, "files": ["cart.py"], "lines": columns}
     >>> [str(one.location) for one in lines_of(answer)]
     ['cart.py:8', 'cart.py:9']
     """
     files = answer.get("files", [])
-    table = np.frombuffer(b64decode(answer.get("lines", "")), np.int32).reshape(-1, 3)
+    table = read_column(answer.get("lines", "")).reshape(-1, 3)
     return [ExecutedLine(Location(files[file], line, line), depth) for file, line, depth in table.tolist()]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from base64 import b64decode
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.dependences.control import Calls, ControlDependences
 from suspectra.evidence.sources import SourceReader
+from suspectra.experiments.columns import read_column
 from suspectra.experiments.runs import Answer, Runs, answer_of
 from suspectra.location import Location
 from suspectra.paths.path import NO_BRANCH, Path
@@ -317,8 +317,8 @@ class _Program:
 
     def path(self, columns: ThreadColumns) -> Path:
         """The path of one thread."""
-        events, tops, tops_at = (_column(columns["events"]), _column(columns["tops"]), _column(columns["tops_at"]))
-        functions, callers, lines = map(_column, (columns["functions"], columns["callers"], columns["lines"]))
+        events, tops, tops_at = map(read_column, (columns["events"], columns["tops"], columns["tops_at"]))
+        functions, callers, lines = map(read_column, (columns["functions"], columns["callers"], columns["lines"]))
         call_of = np.repeat(np.append(-1, tops), np.diff(np.concatenate([[0], tops_at, [len(events)]])))
         is_entry = events < 0
         number = np.where(is_entry, 0, events // 2)
@@ -387,7 +387,3 @@ def truth(outcome: int) -> bool | None:
     (True, False, None, None)
     """
     return bool(outcome) if outcome in (0, 1) else None
-
-
-def _column(text: str) -> Ints:
-    return np.frombuffer(b64decode(text), np.int32).astype(np.int64)

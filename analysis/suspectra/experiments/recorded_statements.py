@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from suspectra.experiments.columns import read_column
 from suspectra.experiments.recorded_paths import MAX_EVENTS
 from suspectra.experiments.repeated_test import LEAST_SECONDS, LEAST_STEPS, STEPS_FACTOR, TIME_FACTOR
 from suspectra.experiments.runs import Answer, Runs, answer_of
@@ -153,11 +153,9 @@ class Statements:
         for file, first, points in sources:
             own = self._first_of(file, [Statement(*point) for point in points])
             numbers[first : first + len(points)] = np.arange(own, own + len(points))
-        executed = _column(answer.get("executed", ""))
-        calls, called_at = _column(answer.get("calls", "")), _column(answer.get("called_at", ""))
-        path = structural_path(
-            numbers[np.array(executed, np.int64)].tolist(), calls, called_at, self._block, self._owner
-        )
+        executed = read_column(answer.get("executed", ""))
+        calls, called_at = read_column(answer.get("calls", "")), read_column(answer.get("called_at", ""))
+        path = structural_path(numbers[executed].tolist(), calls.tolist(), called_at.tolist(), self._block, self._owner)
         return RecordedRun(answer_of(answer), path)
 
     def _first_of(self, file: str, points: Sequence[Statement]) -> int:
@@ -215,8 +213,3 @@ def state_before(
     seconds = max(LEAST_SECONDS, TIME_FACTOR * run.answer.seconds)
     (answer,) = runs.ask(test, [job], steps=steps, seconds=seconds)
     return answer_of(answer), answer.get("memory")
-
-
-def _column(text: str) -> list[int]:
-    found: list[int] = np.frombuffer(b64decode(text), np.int32).tolist()
-    return found

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from suspectra_recorder.experiments.mark_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own_syntax import ast
 
 __builtins__ = own.builtins
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Body(NamedTuple):
@@ -82,10 +81,11 @@ def insert_marks(tree: ast.Module, name: str, first: int) -> list[Body]:
     return marking.bodies
 
 
-class _Marking:
+class _Marking(MarkCalls):
     def __init__(self, name: str, first: int):
+        super().__init__(name)
         self.bodies: list[Body] = []
-        self._name, self._first = name, first
+        self._first = first
 
     def fields(self, node: ast.AST, scope: str) -> None:
         """Mark what a node contains; `scope` is the name of the function or class around it."""
@@ -96,7 +96,7 @@ class _Marking:
                 setattr(node, field, self._marked(value, scope))
 
     def _marked(self, node: ast.AST, scope: str) -> ast.AST:
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, (*FUNCTIONS, ast.Lambda)):
             return self._function(node, scope)
         if isinstance(node, ast.ClassDef):
             scope = f"{scope}{node.name}."
@@ -111,7 +111,7 @@ class _Marking:
             number = self._number(node.body, node.body, name)
             self.fields(node, f"{name}.")
             value = node.body
-            node.body = self._call("left", value, self._call("enter", value, self._constant(number, value)), value)
+            node.body = self.call("left", value, self.call("enter", value, self.constant(number, value)), value)
             return node
         has_text = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
         text, body = (node.body[:1], node.body[1:]) if has_text else ([], node.body)
@@ -121,27 +121,19 @@ class _Marking:
             body = node.body[len(text) :]
             place = body[0]
             enter, leave = (
-                ast.copy_location(ast.Expr(self._call(method, place, self._constant(number, place))), place)
+                ast.copy_location(ast.Expr(self.call(method, place, self.constant(number, place))), place)
                 for method in ("enter", "leave")
             )
             node.body = [*text, enter, ast.copy_location(ast.Try(body, [], [], [leave]), place)]
         return node
 
     def _suspended(self, node: ast.Yield | ast.YieldFrom | ast.Await) -> ast.expr:
-        given = node.value or self._constant(None, node)
-        node.value = self._call("take", node)
-        return self._call("resume", node, self._call("suspend", node, given), node)
+        given = node.value or self.constant(None, node)
+        node.value = self.call("take", node)
+        return self.call("resume", node, self.call("suspend", node, given), node)
 
     def _number(self, begin: ast.expr | ast.stmt, end: ast.expr | ast.stmt, name: str) -> int:
         assert end.end_lineno is not None  # the parser sets both
         assert end.end_col_offset is not None
         self.bodies.append(Body(begin.lineno, begin.col_offset, end.end_lineno, end.end_col_offset, name))
         return self._first + len(self.bodies) - 1
-
-    def _constant(self, value: int | None, place: ast.AST) -> ast.expr:
-        return ast.copy_location(ast.Constant(value), place)
-
-    def _call(self, method: str, place: ast.AST, *arguments: ast.expr) -> ast.expr:
-        marks = ast.copy_location(ast.Constant(self._name), place)
-        function = ast.copy_location(ast.Attribute(marks, method, ast.Load()), place)
-        return ast.copy_location(ast.Call(function, list(arguments), []), place)

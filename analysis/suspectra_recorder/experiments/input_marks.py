@@ -13,6 +13,7 @@ from typing import Any
 from suspectra_recorder.experiments.characters import codes_of, path_of, plain, same, text_of
 from suspectra_recorder.experiments.exchange import CallByTest
 from suspectra_recorder.experiments.input_parts import Given, InputParts, as_written
+from suspectra_recorder.experiments.mark_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.experiments.paths import CallMarks
 from suspectra_recorder.experiments.symbols import SymbolicPath, Term, number_of
 from suspectra_recorder.experiments.truth_terms import all_of, any_of, ask
@@ -30,7 +31,6 @@ _MAX_ITEMS = 100  # of a container, in a term
 _CONVERSIONS = ("int", "ord", "chr", "str")
 _SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_params", "pattern", "decorator_list"})
 _EVALUATED_LATER: type[ast.AST] | tuple[()] = getattr(ast, "TypeAlias", ())
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ZERO, _NINE = 48, 57
 
 _frame = sys._getframe
@@ -377,11 +377,12 @@ def _converted(path: SymbolicPath, text: Any) -> Any:
     return path.number(int(value), term, 4 * len(codes)) if isinstance(term, tuple) else int(value)
 
 
-class _Lifting:
+class _Lifting(MarkCalls):
     """Rewrites a source such that it calls the marks."""
 
     def __init__(self, name: str, *, functions: bool):
-        self._name, self._functions = name, functions
+        super().__init__(name)
+        self._functions = functions
 
     def fields(self, node: ast.AST, scope: str) -> None:
         """Rewrite what a node contains; `scope` is the name of the function or class around it."""
@@ -396,19 +397,19 @@ class _Lifting:
     def _lifted(self, node: ast.AST, scope: str) -> ast.AST:
         if isinstance(node, _EVALUATED_LATER):
             return node
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             self.fields(node, f"{scope}{node.name}.")
-            if self._functions and isinstance(node, _FUNCTIONS):
+            if self._functions and isinstance(node, FUNCTIONS):
                 self._function(node, f"{scope}{node.name}")
             return node
         self.fields(node, scope)
         if self._functions and isinstance(node, ast.Return):
-            node.value = self._call("returns", node, node.value or self._constant(None, node))
+            node.value = self.call("returns", node, node.value or self.constant(None, node))
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            found = self._call("contains", node, node.left, node.comparators[0])
+            found = self.call("contains", node, node.left, node.comparators[0])
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _is_slice(node.slice):
-            return self._call("item", node, node.value, node.slice)
+            return self.call("item", node, node.value, node.slice)
         elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
             return self._called(node)
         return node
@@ -417,9 +418,9 @@ class _Lifting:
         if isinstance(node.args[0], ast.Starred):
             return node
         if isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
-            return self._call("call", node, node.func, node.args[0])
+            return self.call("call", node, node.func, node.args[0])
         if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
-            return self._call("join", node, node.func.value, node.args[0])
+            return self.call("join", node, node.func.value, node.args[0])
         return node
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> None:
@@ -433,23 +434,15 @@ class _Lifting:
         if not names:
             return
         place_of = partial(ast.copy_location, old_node=place)
-        given = self._call(
+        given = self.call(
             "arguments_of",
             place,
-            self._constant(name, place),
-            self._constant(tuple(names), place),
+            self.constant(name, place),
+            self.constant(tuple(names), place),
             *[place_of(ast.Name(one, ast.Load())) for one in names],
         )
         target = place_of(ast.Tuple([place_of(ast.Name(one, ast.Store())) for one in names], ast.Store()))
         node.body.insert(int(text), place_of(ast.Assign([target], given)))
-
-    def _constant(self, value: object, place: ast.AST) -> ast.expr:
-        return ast.copy_location(ast.Constant(value), place)  # type: ignore[arg-type]
-
-    def _call(self, method: str, place: ast.AST, *arguments: ast.expr) -> ast.expr:
-        marks = self._constant(self._name, place)
-        function = ast.copy_location(ast.Attribute(marks, method, ast.Load()), place)
-        return ast.copy_location(ast.Call(function, list(arguments), []), place)
 
 
 def _nothing() -> None:

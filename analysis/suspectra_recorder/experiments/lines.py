@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from binascii import b2a_base64
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
@@ -61,7 +61,7 @@ class NotingLines(RunKind):
     def take_back(self) -> Findings:
         """The lines, and the files in which they are."""
         sys.settrace(self._before)
-        return {"files": list(self._files), "lines": b2a_base64(self._lines.tobytes(), newline=False).decode()}
+        return {"files": list(self._files), "lines": column_text(self._lines)}
 
     def _call(self, frame: FrameType, event: str, value: object) -> TraceFunction | None:
         """A call begins, or goes on; Python calls this."""

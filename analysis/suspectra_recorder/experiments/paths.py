@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from binascii import b2a_base64
 from collections.abc import Callable
 from functools import partial
 
 from suspectra_recorder.experiments.call_marks import Body, insert_marks
+from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
@@ -50,17 +50,13 @@ class _Thread:
     def as_text(self) -> ThreadColumns:
         """The columns, as JSON can have them."""
         return {
-            "events": _text(self.events),
-            "tops": _text(self.tops),
-            "tops_at": _text(self.tops_at),
-            "functions": _text(self.functions),
-            "callers": _text(self.callers),
-            "lines": _text(self.lines),
+            "events": column_text(self.events),
+            "tops": column_text(self.tops),
+            "tops_at": column_text(self.tops_at),
+            "functions": column_text(self.functions),
+            "callers": column_text(self.callers),
+            "lines": column_text(self.lines),
         }
-
-
-def _text(column: array[int]) -> str:
-    return b2a_base64(column.tobytes(), newline=False).decode()
 
 
 class CallMarks(Instrument):

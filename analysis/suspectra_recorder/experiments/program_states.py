@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from binascii import b2a_base64
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import FrameType
 
 import pytest
 
+from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job, MemoryChange, MemoryGraph
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
 from suspectra_recorder.experiments.loading import Instrument
@@ -117,7 +117,11 @@ class StatementMarks(Instrument):
             calls.append(call)
 
         self.at = at
-        return lambda: {"executed": _text(executed), "calls": _text(calls), "called_at": _text(called_at)}
+        return lambda: {
+            "executed": column_text(executed),
+            "calls": column_text(calls),
+            "called_at": column_text(called_at),
+        }
 
     def stop_at(self, point: int, changes: list[MemoryChange]) -> Callable[[], Findings]:
         """Read the state before an executed statement, and change it.
@@ -359,10 +363,6 @@ def _digest(value: object) -> str:
     """A short text that equal values of Python's own types have in common."""
     graph = memory_graph([Variable(0, "", "", value)])
     return hashlib.sha256(json.dumps(graph["nodes"]).encode()).hexdigest()[:16]
-
-
-def _text(column: array[int]) -> str:
-    return b2a_base64(column.tobytes(), newline=False).decode()
 
 
 def _ignore(number: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from suspectra_recorder.experiments.mark_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own_syntax import ast
 
@@ -15,8 +16,6 @@ __builtins__ = own.builtins
 
 NOTHING = -1
 """The number of no statement."""
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Statement(NamedTuple):
@@ -78,14 +77,15 @@ def insert_statement_marks(tree: ast.Module, name: str, first: int) -> list[Stat
     return marking.statements
 
 
-class _Marking:
+class _Marking(MarkCalls):
     def __init__(self, name: str, first: int):
+        super().__init__(name)
         self.statements: list[Statement] = []
-        self._name, self._first = name, first
+        self._first = first
 
     def find_functions(self, node: ast.AST) -> None:
         """Mark the functions in code that is not marked itself."""
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             self._mark(node.body, NOTHING, skip_text=True)
             return
         for child in ast.iter_child_nodes(node):
@@ -101,8 +101,8 @@ class _Marking:
         for node in body[has_text:]:
             number = len(self.statements)
             self.statements.append(Statement(_first_line(node), _last_line_of_head(node), block, owner))
-            marked += [self._call(number, node), node]
-            if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            marked += [self._mark_at(number, node), node]
+            if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
                 self.find_functions(node)
             else:
                 self._mark_inside(node, number)
@@ -118,11 +118,8 @@ class _Marking:
                 for part in value:
                     self._mark_inside(part, owner)
 
-    def _call(self, number: int, place: ast.stmt) -> ast.stmt:
-        marks = ast.copy_location(ast.Constant(self._name), place)
-        function = ast.copy_location(ast.Attribute(marks, "at", ast.Load()), place)
-        constant = ast.copy_location(ast.Constant(self._first + number), place)
-        return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(function, [constant], []), place)), place)
+    def _mark_at(self, number: int, place: ast.stmt) -> ast.stmt:
+        return ast.copy_location(ast.Expr(self.call("at", place, self.constant(self._first + number, place))), place)
 
 
 def _first_line(node: ast.stmt) -> int:

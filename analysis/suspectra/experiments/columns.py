@@ -1,0 +1,30 @@
+"""Columns of numbers, as machines answer them."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+import numpy as np
+
+from suspectra.arrays import Ints
+
+
+def read_column(text: str) -> Ints:
+    """Read a column of numbers.
+
+    Parameters
+    ----------
+    text : str
+        As `suspectra_recorder.experiments.columns.column_text` writes it.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The numbers.
+
+    Examples
+    --------
+    >>> read_column("AQAAAAIAAAA=").tolist()
+    [1, 2]
+    """
+    return np.frombuffer(b64decode(text), np.int32).astype(np.int64)

@@ -1,0 +1,31 @@
+"""Columns of numbers, as answers of a machine have them."""
+
+from __future__ import annotations
+
+from array import array
+from binascii import b2a_base64
+
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+
+def column_text(column: array[int]) -> str:
+    """Write a column as text.
+
+    Parameters
+    ----------
+    column : array of int
+        Numbers of 32 bits.
+
+    Returns
+    -------
+    str
+        Base64 of its bytes.
+
+    Examples
+    --------
+    >>> column_text(array("i", [1, 2]))
+    'AQAAAAIAAAA='
+    """
+    return b2a_base64(column.tobytes(), newline=False).decode()
