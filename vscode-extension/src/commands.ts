@@ -80,7 +80,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     chooseComparison: async (_, argument) => {
       const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
       const technique = await chooseComparison(server);
-      return technique && server.command(serverCommands.comparePassing, folder, tests?.[0] ?? null, at ?? null, technique);
+      return (
+        technique && server.command(serverCommands.comparePassing, folder, tests?.[0] ?? null, at ?? null, technique)
+      );
     },
     compareRuns: ofTest(serverCommands.compareRuns),
     clearComparison: async () => {

@@ -84,7 +84,11 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
 /** The name of the technique by which a run that passes is searched for; undefined for none. */
 export async function chooseComparison(server: Server): Promise<string | undefined> {
   const techniques = await server.request<Technique[]>(methods.techniques, { for: 'paths' });
-  const rows = techniques.map(({ name, title, description }) => ({ label: title, description: name, detail: description }));
+  const rows = techniques.map(({ name, title, description }) => ({
+    label: title,
+    description: name,
+    detail: description,
+  }));
   const title = t('Compare the failing test with');
   return (await vscode.window.showQuickPick(rows, { title, matchOnDescription: true }))?.description;
 }

@@ -42,9 +42,7 @@ it('shows what makes the difference to a run that passes, until it is cleared', 
   server.answers[methods.comparison] = compared;
   server.executed.fire({ command: serverCommands.comparePassing, result: compared });
   await settled();
-  expect(rows()).toEqual([
-    { heading: 'What makes the difference for test_member', steps: [step] },
-  ]);
+  expect(rows()).toEqual([{ heading: 'What makes the difference for test_member', steps: [step] }]);
   server.answers[methods.comparison] = null;
   server.executed.fire({ command: serverCommands.clearComparison, result: true });
   await settled();

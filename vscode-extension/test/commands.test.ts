@@ -94,7 +94,13 @@ describe('finding out what would make tests pass', () => {
   });
 
   it('can be a comparison with a run that is found in a way that the user chooses', async () => {
-    const chosen = { name: 'apg', title: 'Automated path generation', paper: '', description: 'Most faults.', clones: false };
+    const chosen = {
+      name: 'apg',
+      title: 'Automated path generation',
+      paper: '',
+      description: 'Most faults.',
+      clones: false,
+    };
     server.answers[methods.techniques] = [chosen];
     await give('chooseComparison', { suspect, parent: undefined }); // the list is closed
     workbench.answer = chosen.title;
