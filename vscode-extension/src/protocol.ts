@@ -356,6 +356,7 @@ export const methods = {
   commandLine: 'suspectra/commandLine',
   group: 'suspectra/group',
   causes: 'suspectra/causes',
+  comparison: 'suspectra/comparison',
   agentAnswer: 'suspectra/agentAnswer',
 } as const;
 
