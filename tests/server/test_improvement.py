@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from suspectra.cancellation import Cancelled, check
+from suspectra.errors import NothingToRank, Problem
 from suspectra.techniques.cp import CP
 
 TIMEOUT_S = 60
@@ -108,16 +109,40 @@ def test_the_end_of_the_server_ends_long_work(client, shop, gate):
     assert gate.cancelled.acquire(timeout=TIMEOUT_S)
 
 
-def test_a_technique_that_refuses_leaves_the_quick_ranking(client, shop, monkeypatch, gate):
-    from suspectra.errors import NothingToRank, Problem
+@pytest.fixture
+def refusing(monkeypatch, gate):
+    """CP refuses once the gate is open."""
 
     def refuse(self, *arguments):
         gate.wait()
         raise NothingToRank(Problem("", "", "it would take ten hours", "record fewer tests"))
 
     monkeypatch.setattr(CP, "localize", refuse)
+    return gate
+
+
+def test_a_technique_that_refuses_leaves_the_quick_ranking(client, shop, refusing):
     client.initialize(shop, options={"technique": "cp"})
     status(client, "ochiai", "ranking", "by ochiai until cp is computed")
-    gate.open.set()
+    refusing.open.set()
     status(client, "ochiai", "error", "it would take ten hours")
     assert client.suspects()["suspects"]
+
+
+def test_a_technique_that_refuses_leaves_the_ranking_before(client, shop, refusing):
+    client.start(shop, options={"technique": "dstar"})
+    client.command("selectTechnique", "cp")
+    status(client, "ochiai", "ranking", "by ochiai until cp is computed")
+    refusing.open.set()
+    status(client, "dstar", "error", "it would take ten hours")
+    assert client.suspects()["suspects"]
+
+
+def test_a_technique_that_refuses_does_not_bring_back_an_older_run(client, shop, record, refusing):
+    client.start(shop, options={"technique": "dstar"})
+    client.command("selectTechnique", "cp")
+    (shop / "tests/test_added.py").write_text(FAILING)
+    record(shop, "tests/test_added.py")
+    status(client, "ochiai", "ranking", "4 failing tests", failed=4)
+    refusing.open.set()
+    status(client, "ochiai", "error", "it would take ten hours", failed=4)

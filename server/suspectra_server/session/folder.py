@@ -105,6 +105,7 @@ class Folder:
         self.chosen: tuple[str, bool] | None = None
         self.removed = False
         self._saved = ""
+        self._complete: Ranking | None = None  # the last one that was not only the first stage of its technique
         self._real = real
         self._loop = asyncio.get_running_loop()
         self._files = files
@@ -308,16 +309,23 @@ class Folder:
         ranking = result.ranking
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
-            ranking = last.with_state_of(ranking)
+            ranking = self._last_good().with_state_of(ranking)
         if ranking.files is not last.files or ranking.collection_errors != last.collection_errors:
             self.texts.forget_except([*ranking.files.values(), *map(Version.for_error, ranking.collection_errors)])
         if result.reading is not None:
             self.sources.take(result.reading, ranking)
+        if ranking.report is not None and not ranking.preliminary:
+            self._complete = ranking
         self._remap_lines(ranking)
         self._update_snapshot(ranking)
         self.navigation.follow()
         if not result.growing:  # otherwise that waits, so as not to slow the tests down
             self._after_ranking()
+
+    def _last_good(self) -> Ranking:
+        """The ranking that stays where a technique refuses; not the quick one that it began with."""
+        shown, complete = self.snapshot.ranking, self._complete
+        return complete if shown.preliminary and complete and complete.is_of_same_run(shown) else shown
 
     def _after_ranking(self) -> None:
         """Do what comes after a ranking: read sources, and make the navigation model."""

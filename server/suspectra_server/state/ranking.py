@@ -109,6 +109,11 @@ class Ranking:
         message = f"{self.message}; by {self.technique.name} until {technique.name} is computed"
         return replace(self, message=message, preliminary=True)
 
+    def is_of_same_run(self, other: Ranking) -> bool:
+        """Whether both were made from the same outcomes, of which one may have been read in more detail."""
+        mine, others = self.evidence, other.evidence
+        return mine is not None and others is not None and mine.tests == others.tests  # their durations differ
+
     def with_state_of(self, newer: Ranking) -> Ranking:
         """The same ranking as the last good one, with the state and problems of a newer one without suspects."""
         return replace(
