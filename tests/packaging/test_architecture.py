@@ -123,9 +123,14 @@ def room_of(path, rooms):
     return max(fitting, default=(0, None))[1]
 
 
+def homes(files, rooms):
+    """The room of each module."""
+    return {module: room_of(relative(path), rooms) for module, path in files.items()}
+
+
 def violations(files, graph, rooms):
     """Each import that the table does not allow."""
-    home = {module: room_of(relative(path), rooms) for module, path in files.items()}
+    home = homes(files, rooms)
     return [
         f"{module} ({home[module]}) imports {other} ({home[other]})"
         for module, others in graph.items()
@@ -154,7 +159,7 @@ def test_a_room_uses_only_what_the_table_says():
 
 def test_what_the_table_allows_is_used():
     files, rooms = modules(), table()
-    home = {module: room_of(relative(path), rooms) for module, path in files.items()}
+    home = homes(files, rooms)
     used = {(home[module], home[other]) for module, others in arrows_of().items() for other in others}
     allowed = {(room, other) for room, (_, uses) in rooms.items() for other in uses}
     assert not allowed - used
