@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
-from suspectra_recorder.log.stack import MAX_FRAMES, Stack, StackFrame, make_stack
+from suspectra_recorder.instrumentation.own import hashlib, sys
+from suspectra_recorder.log.stack import MAX_FRAMES, FailedLine, Stack, StackFrame, make_stack
 from suspectra_recorder.scope import Scope
 
 __builtins__ = own.builtins
@@ -53,6 +54,8 @@ class Tracebacks:
     def __init__(self, scope: Scope):
         self._scope = scope
         self._known: dict[str, tuple[str, bool]] = {}  # by path: the name, empty for others, and whether it is ranked
+        self._test_code: dict[str, str] = {}  # by path: the name, empty for what is no test code
+        self._digests: dict[str, str] = {}  # by path
 
     def stack(self, error: BaseException, traceback: TracebackType | None, *, assertion: bool = False) -> Stack:
         """The stack of an exception.
@@ -82,7 +85,8 @@ class Tracebacks:
             frames += self._first_ranked(leaves)
         elif not ranked:
             frames += self._first_ranked(_causes(error))[-1:]
-        return make_stack(frames, name, "", assertion or issubclass(type(error), AssertionError), omitted)
+        stack = make_stack(frames, name, "", assertion or issubclass(type(error), AssertionError), omitted)
+        return replace(stack, test_line=self._test_line(traceback))
 
     def _first_ranked(self, errors: Iterator[BaseException] | list[BaseException]) -> list[StackFrame]:
         """The frames of the first exception that was raised in ranked code."""
@@ -107,12 +111,46 @@ class Tracebacks:
             traceback = traceback.tb_next
         return frames, omitted, ranked
 
+    def _test_line(self, traceback: TracebackType | None) -> FailedLine | None:
+        """The innermost line in test code of the workspace."""
+        found: tuple[str, str, int] | None = None
+        while traceback is not None:
+            path = traceback.tb_frame.f_code.co_filename
+            if name := self._test_name(path):
+                found = path, name, traceback.tb_lineno or 0
+            traceback = traceback.tb_next
+        if found is None:
+            return None
+        path, name, line = found
+        if path not in self._digests:
+            self._digests[path] = _digest_of(path)
+        return FailedLine(name, line, self._digests[path]) if line > 0 else None
+
+    def _test_name(self, path: str) -> str:
+        """The name of a file of the workspace that is test code, empty for any other."""
+        known = self._test_code.get(path)
+        if known is None:
+            known = ""
+            if path.endswith(".py") and self._scope.is_test_code(path):
+                known = self._scope.name(path) or ""
+            self._test_code[path] = known
+        return known
+
     def _file(self, path: str) -> tuple[str, bool]:
         known = self._known.get(path)
         if known is None:
             name = self._scope(path) or ""
             known = self._known[path] = name, bool(name) and not self._scope.is_test_code(path)
         return known
+
+
+def _digest_of(path: str) -> str:
+    """The SHA-256 of a file; empty where it can't be read."""
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.sha256(stream.read()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -68,14 +68,15 @@ EXTENSION_SETTINGS = (
         Option(
             "decorations",
             True,
-            "Tint suspicious lines, and mark them in the gutter and in the overview ruler, by their score."
-            " `#suspectra.inlayHints#` shows the same as text.",
+            "Mark suspicious lines in the gutter and in the overview ruler, by their score, and say why at the end of"
+            " the line with the cursor. `#suspectra.inlayHints#` shows the rank as text.",
         )
     ),
+    Setting(Option("tint", False, "Tint suspicious lines, too, by their score.")),
     Setting(
         Option(
             "publish_coverage",
-            False,
+            True,
             "List the tests of the last recording in the Test Explorer, with their results and the coverage of each"
             " test.",
         )

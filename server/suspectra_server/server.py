@@ -144,9 +144,18 @@ class SuspectraServer(LanguageServer):
     @property
     def supports_status(self) -> bool:
         """Whether the client shows `suspectra/status`, so that it needs no messages about the state."""
+        return self._supports("status")
+
+    @property
+    def follows_commands(self) -> bool:
+        """Whether the client follows `command:` links in hovers."""
+        return self._supports("commandLinks")
+
+    def _supports(self, name: str) -> bool:
+        """Whether the client has an experimental capability of Suspectra's own."""
         own = (self.client_capabilities.experimental or {}) if self._configuration else {}
         section = own.get("suspectra") if isinstance(own, Mapping) else None
-        return isinstance(section, Mapping) and section.get("status") is True
+        return isinstance(section, Mapping) and section.get(name) is True
 
     # start and end
 

@@ -74,7 +74,7 @@ class Settings:
     experiments_hide_values: bool = HIDE_VALUES.default
     code_lens: bool = True
     inlay_hints: bool = False
-    diagnostics: bool = True
+    diagnostics: str = "first"
     show_notifications: str = "off"
 
     def make_technique(self) -> Technique:
@@ -338,11 +338,29 @@ SETTINGS = (
         names="program",
         example=("--ctest", "build"),
     ),
-    Setting(Option("code_lens", Settings.code_lens, "Show rank and score above the most suspicious functions.")),
+    Setting(
+        Option(
+            "code_lens",
+            Settings.code_lens,
+            "Show what can be done above failing tests, above the functions of the first suspects, and above those in"
+            " which experiments found something.",
+        )
+    ),
     Setting(Option("inlay_hints", Settings.inlay_hints, "Show the rank at the end of each suspicious line.")),
     Setting(
-        Option("diagnostics", Settings.diagnostics, "Mark suspicious lines."),
-        in_vscode="Underline suspicious lines and list them in the Problems panel.",
+        Option(
+            "diagnostics",
+            Settings.diagnostics,
+            "Which suspicious lines have a diagnostic. The line in which a failing test failed has one in any case,"
+            " unless diagnostics are off.",
+            values={
+                "first": "The first suspects only, one line for each function, as information.",
+                "all": "All that are listed: the first ones as warnings, the last ones as hints.",
+                "off": "None.",
+            },
+        ),
+        in_vscode="Which suspicious lines are underlined and listed in the Problems panel. The line in which a failing"
+        " test failed is in any case, unless this is off.",
     ),
     Setting(
         Option(

@@ -1,5 +1,6 @@
 """Where tests failed, as real runs of pytest and unittest record it."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -88,6 +89,22 @@ def test_lines_are_those_of_the_source(evidence):
     ]
 
 
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        ("test_assertion", 'assert journal.parse("1") == 2'),
+        ("test_raises", "journal.post([1])"),
+        ("test_in_a_library", 'journal.parse("{")'),
+        ("TestUnit::test_unit_assertion", "self.assertEqual("),
+    ],
+)
+def test_the_line_of_the_test_is_known(evidence, test, text):
+    source = (FIXTURE / "tests" / "test_journal.py").read_bytes()
+    file, line, digest = stack_of(evidence, test).test_line
+    assert (file, digest) == ("tests/test_journal.py", hashlib.sha256(source).hexdigest())
+    assert source.decode().splitlines()[line - 1].strip().startswith(text)
+
+
 def test_only_tests_that_count_as_failed_have_one(evidence):
     others = {"test_passes", "test_expected", "test_unexpected", "test_skipped", "TestUnit::test_unit_expected"}
     names = {test.name.partition("::")[2] for test in evidence.tests}
@@ -122,11 +139,12 @@ def test_a_junit_report_tells_the_same(runs, evidence):
     reported = source.read().stacks
     assert all(stack is reported[name] for name, stack in source.read().stacks.items())
     different = {"test_group", "test_long_message", "test_recursion"}  # pytest cuts these
-    for name, stack in evidence.stacks.items():
+    in_both = {name: replace(stack, test_line=None, details=()) for name, stack in evidence.stacks.items()}
+    for name, stack in in_both.items():
         if name.partition("::")[2] not in different:
             assert reported[name] == stack, name
-    group = stack_of(evidence, "test_group")
-    assert reported["tests/test_journal.py::test_group"] == replace(group, exception="ExceptionGroup")
+    group = "tests/test_journal.py::test_group"
+    assert reported[group] == replace(in_both[group], exception="ExceptionGroup")
 
 
 def test_merging_and_tidying_keep_them(runs, evidence, tmp_path):

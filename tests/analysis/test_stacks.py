@@ -7,7 +7,7 @@ import pytest
 
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.measured_file import MeasuredFile
-from suspectra_recorder.log.stack import MAX_FRAMES, MAX_MESSAGE, Stack, StackFrame, make_stack
+from suspectra_recorder.log.stack import MAX_FRAMES, MAX_MESSAGE, FailedLine, Stack, StackFrame, make_stack
 
 
 def measured(path, lines, ends=None, is_test=False):
@@ -44,7 +44,8 @@ def test_stacks_follow_when_tests_change():
 
 
 def test_a_stack_is_kept_as_json():
-    stack = Stack((IN_APP, StackFrame("app.py", 4, "Cart.total")), "KeyError", "'DE'", True, 3)
+    line = FailedLine("test_app.py", 7, "3f")
+    stack = Stack((IN_APP, StackFrame("app.py", 4, "Cart.total")), "KeyError", "'DE'", True, 3, line, ("two", "three"))
     assert Stack.from_dict(json.loads(json.dumps(stack.as_dict()))) == stack
     assert str(stack) == "KeyError: 'DE' at app.py:4 in Cart.total"
 
@@ -59,6 +60,10 @@ def test_a_stack_is_kept_as_json():
         {"frames": 7},
         {"frames": None},
         {"omitted": "many"},
+        {"test_line": ["../out.py", 1, "3f"]},
+        {"test_line": ["test_app.py", "x", "3f"]},
+        {"test_line": 7},
+        {"details": 7},
     ],
 )
 def test_damage_is_refused(change):

@@ -229,10 +229,20 @@ class Neovim:
             return found""")
 
     def marked(self, project: Project) -> list[tuple[str, int]]:
-        """What the editor marks, in the form of `Project.ranked`."""
-        marks = [d for d in self.diagnostics() if d["data"]]  # a file that changed has a word without data instead
-        found = sorted(marks, key=lambda d: (d["data"]["rankBest"], d["file"], d["line"]))
-        return [(project.path(d["file"]), d["line"]) for d in found]
+        """What the server lists and signs mark, without what was examined, in the form of `Project.ranked`."""
+        if not self.diagnostics():  # no server runs yet
+            return []
+        listed = self.request("suspectra/suspects", {"limit": 1000})["suspects"]
+        found = sorted(
+            (s["rankBest"], project.path(s["uri"].removeprefix("file://")), s["line"])
+            for s in listed
+            if not s["examined"]
+        )
+        return [(file, line) for _, file, line in found]
+
+    def first_marked(self, project: Project) -> list[tuple[str, int]]:
+        """The suspects that have a diagnostic."""
+        return [(project.path(d["file"]), d["line"]) for d in self.diagnostics() if d.get("data")]
 
     def request(self, method: str, params: object):
         """Ask the server, and return its result."""
@@ -401,6 +411,13 @@ class Workbench:
             for part in (".monaco-editor", ".glyph-margin", ".decorationsOverviewRuler")
         )
         return {"gutter": {**gutter, "y": editor["y"], "height": editor["height"]}, "ruler": ruler}
+
+    def at_ends_of_lines(self) -> list[str]:
+        """What decorations say after the text of lines."""
+        return self.page.evaluate(
+            "() => [...document.querySelectorAll('.editor-instance .view-line span')]"
+            ".map((part) => getComputedStyle(part, '::after').content).filter((said) => said !== 'none')"
+        )
 
     def color(self, name: str) -> str:
         """A colour of the theme."""

@@ -10,15 +10,23 @@ import pytest
 TAX = "src/ledger/tax.py"
 FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
 DISCOUNTS = "src/ledger/discounts.py"
+ERROR, INFORMATION = 1, 3
 SECOND_FAULT = ("if off > best:", "if off < best:")
 
 
-def test_marks_what_the_command_line_ranks(ledger, neovim):
+def test_marks_the_first_suspect_and_where_tests_failed(ledger, neovim, wait):
     neovim.show(ledger, TAX)
+    first = ledger.ranked()[:1]
+    wait(lambda: neovim.first_marked(ledger) == first, "the first suspect has a diagnostic")
     by_place = {(s["file"], s["line"]): s for s in ledger.rank()["suspects"]}
+    wait(lambda: len(neovim.diagnostics()) == 4, "the first suspect, and where three tests failed")
     for found in neovim.diagnostics():
+        if found["code"] == "failing-test":
+            assert found["severity"] == ERROR
+            assert ledger.path(found["file"]).startswith("tests/test_")
+            continue
         suspect = by_place[ledger.path(found["file"]), found["line"]]
-        assert found["code"] == "evidence"
+        assert (found["code"], found["severity"]) == ("evidence", INFORMATION)
         assert [found["data"][name] for name in ("ef", "ep", "nf", "np")] == [
             suspect[name] for name in ("ef", "ep", "nf", "np")
         ]
@@ -102,6 +110,7 @@ def test_follows_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
     ledger.edit(TAX, *FIX)
     assert ledger.record().returncode == 0
     wait(lambda: neovim.marked(ledger) == [], "no marks once all tests pass")
+    wait(lambda: neovim.diagnostics() == [], "and no diagnostics")
 
 
 def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
@@ -148,7 +157,7 @@ def test_the_lines_of_the_readme_are_enough(ledger, current_neovim, wait):
 
 def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait):
     """Neovim hides the marks of code, but would show the backslash of an escape."""
-    (ledger.folder / "tests" / "test_odd.py").write_text(
+    (ledger.folder / "tests" / "test_an_odd_name.py").write_text(
         "from datetime import date\nimport pytest\nfrom ledger.tax import TaxTable\n\n\n"
         "@pytest.mark.parametrize('text', ['<div[29]>'])\n"
         "def test_odd(text):\n    TaxTable().add('food', date(2024, 1, 1), '7')\n"

@@ -60,7 +60,7 @@ def test_the_whole_story(unrecorded, workbench, wait):
     # a row opens its code, which is underlined, marked and has a lens
     page.locator(ROWS, has_text=f"{Path(TAX).name}:{in_file[0]['line']} ").first.click()
     wait(lambda: bench.cursor() == (Path(TAX).name, in_file[0]["line"]), "the row's line is open")
-    bench.see(".squiggly-warning, .squiggly-info, .squiggly-error")
+    bench.see(".squiggly-info")
     bench.see(".codelens-decoration a", "Suspect ")
     bench.picture("3-suspects")
 
@@ -96,7 +96,7 @@ def test_the_whole_story(unrecorded, workbench, wait):
     wait(lambda: bench.status() == "Suspectra: No failing test", "the status item says that no test fails", 90)
     bench.see(SIDEBAR, "nothing to suspect")
     assert bench.suspects() == []
-    for mark in (".codelens-decoration a", ".squiggly-warning", ".squiggly-info", "[class*='cgmr']"):
+    for mark in (".codelens-decoration a", ".squiggly-error", ".squiggly-info", "[class*='cgmr']"):
         wait(lambda mark=mark: not page.locator(f".editor-instance {mark}").count(), f"{mark} is gone")
     bench.press("Control+;", "n")
     bench.see(".statusbar-item", "is not a command")
@@ -134,7 +134,7 @@ def test_no_keystroke_waits_for_the_server_and_one_that_dies_is_started_again(le
     wait(bench.suspects, "suspects in the view")
     before, first = bench.suspects(), bench.server()
     bench.page.locator(ROWS, has_text="tax.py:").first.click()
-    bench.see(".squiggly-warning")
+    bench.see(".squiggly-info")
 
     # a server that answers nothing: what is typed appears, is saved, and is taken back all the same
     os.kill(first, signal.SIGSTOP)

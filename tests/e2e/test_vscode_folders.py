@@ -50,7 +50,7 @@ def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wa
         bench.page.locator(ROWS, has_text=f"{folder} · tax.py:{fault} ").first.click()
         wait(lambda: bench.cursor() == ("tax.py", fault), "the line")
         bench.see(".breadcrumbs-below-tabs .monaco-breadcrumb-item, .monaco-breadcrumb-item", folder)
-        bench.see(".squiggly-warning")
+        bench.see(".squiggly-info")
     bench.command("Suspectra: Group by Failing Test")
     wait(
         lambda: [row for row in bench.suspects() if row.startswith("test_") and ", bank/tests/" in row],

@@ -258,20 +258,20 @@ def shows_the_marks(bench, picture, colors):
     for heat in (3, 5):
         for name, least in (("gutter", 0.002), ("ruler", 0.001), ("view", 0.0001)):
             assert picture.share(colors[f"heat{heat}"], places[name]) > least, f"heat {heat} in the {name}"
+    here = bench.see(".editor-instance .view-line", FAULT).bounding_box()
+    assert picture.share(colors["reason"], {**here, "width": 900}) > 0.002, "the reason at the cursor"
+
+
+def shows_the_tint(bench, picture, colors):
     text = bench.see(".editor-instance .view-lines").bounding_box()
     hot = bench.see(".editor-instance .view-line", "whole = sum(days)")  # as hot as the fault
-    line, words = hot.bounding_box(), hot.locator("span").first.bounding_box()
-    whole_line = {**line, "x": text["x"], "width": 600}
-    underline = {**words, "y": line["y"] + line["height"] - 5, "height": 6}
-    tint = colors["heat5Background"]
-    assert picture.share(tint, whole_line, bench.color("editor.background")) > 0.5, "the tint of a line"
-    squiggles = [bench.color(f"editorWarning.{part}") for part in ("foreground", "border")]
-    assert max(picture.share(color, underline) for color in squiggles if color) > 0.004, "an underline"
+    whole_line = {**hot.bounding_box(), "x": text["x"], "width": 600}
+    assert picture.share(colors["heat5Background"], whole_line, bench.color("editor.background")) > 0.5
 
 
 @pytest.mark.long
 def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait, document, palette, look):
-    bench, fault = opened({"suspectra.inlayHints": True, "suspectra.technique": "ochiai"})
+    bench, fault = opened({"suspectra.technique": "ochiai"})
     row = next(row for row in bench.suspects() if f"line {fault}," in row)
     assert "score 0.866, high suspicion" in row
     for theme, name, kind in (
@@ -284,23 +284,32 @@ def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait
         bench.see(".quick-input-box input[placeholder^='Select Color Theme']")
         bench.pick(theme)
         wait(lambda kind=kind: bench.color("suspectra.heat5") == palette(kind)["heat5"], f"the theme {theme}")
-        bench.see(".view-lines", "suspect 1–9 · 0.866")  # the twin in words
+        said = "3 of 3 failing, 1 of 80 passing · test_a_month_of_service and 2 more"
+        wait(lambda said=said: said in "".join(bench.at_ends_of_lines()), "the reason at the cursor's line")
         bench.see(".codelens-decoration a", "Suspect ")
-        bench.see(".squiggly-warning")
+        assert bench.page.locator(".editor-instance .squiggly-info").count() == 2, "the first line of two functions"
         shows_the_marks(bench, document(bench, f"vscode-{name}.png", kind), palette(kind))
 
-    # a picture that lacks them would not pass
+    # who wants more gets it: a tint, an underline for each, and the rank in words
+    more = {"suspectra_tint": True, "suspectra_diagnostics": "all", "suspectra_inlayHints": True}
+    bench.configure(workbench_colorTheme="Default Light Modern", **more)
+    wait(bench.suspects, "suspects in the view", 90)
+    bench.see(".view-lines", "suspect 1–9 · 0.866")
+    bench.see(".squiggly-warning")
+    shows_the_tint(bench, look(bench.picture("tinted", still=True)), palette("light"))
+
+    # a picture that lacks the marks would not pass
     bench.configure(suspectra_decorations=False)
     wait(bench.suspects, "suspects in the view")
     bench.page.locator(ROWS, has_text=f"tax.py:{fault} ").first.click()
     bench.see(".squiggly-warning")
     picture = look(bench.picture("without-decorations", still=True))
     with pytest.raises(AssertionError, match="gutter"):
-        shows_the_marks(bench, picture, palette("highContrastLight"))
+        shows_the_marks(bench, picture, palette("light"))
 
 
-def test_publishes_the_coverage_of_each_test_to_who_wants_it(opened, wait, document):
-    bench, _ = opened({"suspectra.publishCoverage": True})
+def test_publishes_the_coverage_of_each_test(opened, wait, document):
+    bench, _ = opened()
     page = bench.page
     assert bench.toasts() == []
     bench.show("Testing")
@@ -372,7 +381,7 @@ def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, w
 
 
 def test_one_test_of_the_explorer_runs_alone(opened, ledger, wait):
-    bench, _ = opened({"suspectra.publishCoverage": True})
+    bench, _ = opened()
     names = [name for name in ledger_tests(ledger) if name.startswith("tests/test_money.py::")]
     conftest = ledger.folder / "tests" / "conftest.py"
     conftest.write_text(

@@ -96,8 +96,13 @@ async def test_the_main_job(editor: LanguageClient, shop, markers):
     path = shop / "shop/vouchers.py"
     uri = path.as_uri()
     found = await marks(editor, uri)
-    lines = {line for file, line in markers(shop) if file == "shop/vouchers.py"}
-    assert {diagnostic.range.start.line + 1 for diagnostic in found} == lines
+    (first,) = (line for (file, line), rank in markers(shop).items() if file == "shop/vouchers.py" and rank == 1)
+    assert {diagnostic.range.start.line + 1 for diagnostic in found} == {first}
+    assert {diagnostic.severity for diagnostic in found} == {lsp.DiagnosticSeverity.Information}
+    failed = await marks(editor, (shop / "tests/test_shop.py").as_uri())
+    assert {(diagnostic.severity, diagnostic.code) for diagnostic in failed} == {
+        (lsp.DiagnosticSeverity.Error, "failing-test")
+    }
 
     document = lsp.TextDocumentItem(uri, "python", 1, path.read_text())
     editor.text_document_did_open(lsp.DidOpenTextDocumentParams(document))

@@ -4,6 +4,7 @@ import json
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from pygls.uris import to_fs_path
@@ -20,7 +21,7 @@ from suspectra.techniques import make_technique, technique_infos, technique_name
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, split_json, with_json
 
-WARNING, INFORMATION, HINT = 2, 3, 4
+ERROR, WARNING, INFORMATION, HINT = 1, 2, 3, 4
 
 
 def severity(rank_best):
@@ -149,8 +150,13 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
 
     shown = hover("off = off - amount")
     assert shown["contents"]["kind"] == "markdown"
-    text = shown["contents"]["value"]
-    assert "Suspect 1 of 24: All evidence 1" in text
+    why, test, rank, links = shown["contents"]["value"].split("\n\n")
+    assert why == "All 3 failing and 0 of 7 passing tests execute this line."
+    assert test == "✗ `test_never_below_zero` and 2 more: expected 0, actual -4"
+    assert rank == "Suspect 1 of 24: All evidence 1."
+    line = find_line(shop / "tests/test_shop.py", 'total("20") == 0') + 1
+    assert links == f"[`test_never_below_zero`]({(shop / 'tests/test_shop.py').as_uri()}#L{line})"
+    text = client.command("explain", uri, find_line(shop / "shop/vouchers.py", "off = off - amount"))["markdown"]
     assert "`K = 1 / 2 + 3 / (3 + 0) / 2 = 1, S = 1`" in text
     # names of tests may contain anything, and must not become markup
     assert "``tests/test_shop.py::test_never_below_zero_for[one *bold* `code`]``" in text
@@ -160,18 +166,62 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     assert hover("def by_amount") is None
 
 
-def test_a_hover_ends_with_the_best_step_where_lines_are_tied(client, shop, find_line):
+def test_a_hover_names_the_best_step_where_lines_are_tied(client, shop, find_line):
     client.start(shop)
     path = shop / "shop/vouchers.py"
     uri = client.open(path)
 
-    def last(text):
+    def rank(text):
         asked = {"textDocument": {"uri": uri}, "position": {"line": find_line(path, text), "character": 9}}
-        return client.request("textDocument/hover", asked)["contents"]["value"].split("\n\n")[-1]
+        return client.request("textDocument/hover", asked)["contents"]["value"].split("\n\n")[2]
 
     step = "If possible, add a test that calls `by_amount` directly: it has 1 of these 2 statements."
-    assert client.ask_until(lambda: last("return by_amount") == step)
-    assert "If possible" not in last("off = off - amount"), "it has its score alone"
+    assert client.ask_until(lambda: rank("return by_amount").endswith(step))
+    assert "If possible" not in rank("off = off - amount"), "it has its score alone"
+
+
+def test_a_client_that_follows_commands_gets_them_as_the_last_line_of_a_hover(client, shop, capable, find_line):
+    capable["experimental"] = {"suspectra": {"status": True, "commandLinks": True}}
+    client.initialize(shop, capabilities=capable)
+    client.wait_for_state("ready")
+    path = shop / "shop/vouchers.py"
+    where = {"line": find_line(path, "off = off - amount"), "character": 9}
+    asked = {"textDocument": {"uri": path.as_uri()}, "position": where}
+    links = client.request("textDocument/hover", asked)["contents"]["value"].split("\n\n")[-1].split(" · ")
+    titles = [link.partition("]")[0].strip("[`") for link in links]
+    assert titles == ["Explain", "Find out what would make it pass", "test_never_below_zero"]
+    name, _, arguments = links[0].partition("(command:")[2].rstrip(")").partition("?")
+    assert name == "suspectra.server.explain"
+    assert json.loads(unquote(arguments)) == [path.as_uri(), where["line"]]
+
+
+def test_by_default_only_the_first_suspects_have_a_diagnostic_and_where_tests_failed(client, shop, find_line):
+    client.start(shop, options={"technique": "binary", "diagnostics": "first"})
+    first = [suspect for suspect in client.suspects()["suspects"] if suspect["rankBest"] == 1]
+    functions = {(suspect["uri"], suspect["function"]): suspect for suspect in reversed(first)}
+    marked = {
+        (uri, one["range"]["start"]["line"] + 1, one["severity"])
+        for uri, diagnostics in client.diagnostics.items()
+        for one in diagnostics
+        if one["code"] != "failing-test"
+    }
+    assert len(functions) < len(first), "one line stands for a function"
+    assert marked == {(one["uri"], one["line"], INFORMATION) for one in functions.values()}
+
+    tests = shop / "tests/test_shop.py"
+    failed = client.diagnostics[tests.as_uri()]
+    assert [one["severity"] for one in failed] == [ERROR] * len(failed)
+    line = find_line(tests, 'total("20") == 0')
+    (one,) = (one for one in failed if one["range"]["start"]["line"] == line)
+    assert one["message"] == "test_never_below_zero: expected 0, actual -4"
+    assert one["relatedInformation"][0]["location"]["uri"] == first[0]["uri"]
+
+    # it stands where its line does, and goes with it
+    uri = client.open(tests)
+    client.edit(uri, (0, 0), (0, 0), "# one line more\n")
+    client.wait(lambda: line + 1 in [one["range"]["start"]["line"] for one in client.diagnostics[uri]])
+    client.edit(uri, (line + 1, 4), (line + 1, 4), "x = ", version=3)
+    client.wait(lambda: line + 1 not in [one["range"]["start"]["line"] for one in client.diagnostics[uri]])
 
 
 def test_a_client_without_markdown_gets_plain_text(client, shop, capable, find_line):
@@ -188,16 +238,13 @@ def test_a_client_without_markdown_gets_plain_text(client, shop, capable, find_l
     assert "Suspect 1 of 24" in contents["value"]
 
 
-def test_lenses_stand_above_the_functions_that_hold_suspects(client, shop, find_line):
+def test_lenses_stand_above_the_functions_that_hold_the_first_suspects(client, shop, find_line):
     client.start(shop, options={"technique": "ochiai"})
     path = shop / "shop/vouchers.py"
     uri = client.open(path)
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     titles = {lens["range"]["start"]["line"]: lens["command"]["title"] for lens in lenses}
-    assert titles == {
-        find_line(path, "def by_amount"): "Suspect 1 · Ochiai 1 · 3 suspicious lines",
-        find_line(path, "def reduced"): "Suspect 2–4 · Ochiai 0.866 · 2 suspicious lines",
-    }
+    assert titles == {find_line(path, "def by_amount"): "Suspect 1 · Ochiai 1 · 3 suspicious lines"}
     explain = next(lens["command"] for lens in lenses if "Suspect 1 " in lens["command"]["title"])
     assert explain["command"] == "suspectra.server.explain"
     assert "Suspect 1 of 24" in client.command("explain", *explain["arguments"])["markdown"]
@@ -358,7 +405,8 @@ def test_suspects_that_top_cuts_off_are_mentioned_beside_those_of_the_same_score
     client.wait(lambda: client.statuses[-1]["suspects"] == last + 1)
     assert client.suspects()["tiedBeyond"] == more
     words = f"and {more} more of the same rank, not marked"
-    reported = {(uri, d["data"]["rankBest"]): d["message"] for uri, ds in client.diagnostics.items() for d in ds}
+    found = [(uri, d) for uri, diagnostics in client.diagnostics.items() for d in diagnostics if "data" in d]
+    reported = {(uri, d["data"]["rankBest"]): d["message"] for uri, d in found}
     for (_, rank), message in reported.items():
         assert (words in message) == (rank == everything[last]["rankBest"])
     assert any(words in message for message in reported.values())

@@ -149,8 +149,9 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
     assert FOUND in client.outcome()
     client.edit(uri, (0, 0), (0, 0), "# one line more\n")
     at = {"textDocument": {"uri": uri}, "position": {"line": IF + 1, "character": 5}}
+    assert FOUND in client.request("textDocument/hover", at)["contents"]["value"].splitlines()[0]
     diff = "```diff\n-    if amount > 10:\n+    if amount >= 10:\n```"
-    assert diff in client.request("textDocument/hover", at)["contents"]["value"]
+    assert diff in client.command("explain", uri, IF + 1)["markdown"]
 
     def fixes():
         where = {"start": at["position"], "end": at["position"]}

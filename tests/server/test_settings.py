@@ -9,7 +9,7 @@ def test_settings_change_while_running(client, shop):
     client.configuration = {"top": 3, "technique": "tarantula"}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
     client.wait(lambda: len(client.marks(shop)) == 3)
-    client.configuration = {"top": 3, "diagnostics": False, "codeLens": False}
+    client.configuration = {"top": 3, "diagnostics": "off", "codeLens": False}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
     client.wait(lambda: len(client.marks(shop)) == 0)
     uri = (shop / "shop/vouchers.py").as_uri()
@@ -18,7 +18,7 @@ def test_settings_change_while_running(client, shop):
 
 
 def test_settings_are_pushed_by_a_client_that_can_not_be_asked(client, shop):
-    client.start(shop, capabilities={}, options={"suspectra": {"top": 5}})
+    client.start(shop, capabilities={}, options={"suspectra": {"top": 5, "diagnostics": "all"}})
     client.wait(lambda: len(client.marks(shop)) == 5)
     client.notify("workspace/didChangeConfiguration", {"settings": {"suspectra": {"top": 2}}})
     client.wait(lambda: len(client.marks(shop)) == 2)

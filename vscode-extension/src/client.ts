@@ -131,7 +131,7 @@ export class Server implements vscode.Disposable {
     );
     client.registerFeature({
       fillClientCapabilities(capabilities) {
-        capabilities.experimental = { ...(capabilities.experimental as object), suspectra: { status: true } };
+        capabilities.experimental = { ...(capabilities.experimental as object), suspectra: { status: true, commandLinks: true } };
       },
       initialize: () => undefined,
       getState: () => ({ kind: 'static' }),
@@ -220,6 +220,8 @@ export class Server implements vscode.Disposable {
     return {
       documentSelector: DOCUMENTS,
       outputChannel: this.output,
+      // the server makes these links itself, and shows text of the project as it is
+      markdown: { isTrusted: { enabledCommands: [serverCommands.explain, serverCommands.investigate] } },
       initializationOptions: { trusted: vscode.workspace.isTrusted },
       revealOutputChannelOn: library.RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,

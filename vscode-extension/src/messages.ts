@@ -175,6 +175,21 @@ export function reasonText({ ef, ep, nf, np }: Suspect): string {
   return t('{0} of {1} failing, {2} of {3} passing', ef, ef + nf, ep, ep + np);
 }
 
+/** The function of a test, without its file, class and parameters. */
+export function testName(test: string): string {
+  return test.replace(/\[.*$/s, '').replace(/^.*::/s, '');
+}
+
+/** The first of some tests, and how many more there are. */
+export function testNames([first = '', ...others]: readonly string[]): string {
+  return others.length ? t('{0} and {1} more', testName(first), others.length) : testName(first);
+}
+
+/** Why a line is suspected, and because of which tests, at its end. */
+export function cursorText(suspect: Suspect): string {
+  return [reasonText(suspect), testNames(suspect.failingTests)].filter(Boolean).join(' · ');
+}
+
 /** That failing tests passed before it changed. */
 function changedText({ changed, ef, nf }: Suspect): string {
   return ef + nf === 1
@@ -261,7 +276,12 @@ export function jumpTitle(jump: Jump): string {
 
 /** The result of a recorded run. */
 export function runMessage(failed: number, tests: number, suspects: number): string {
-  return t('{0} of {1} tests failed. {2} suspects are ranked in the Suspects view.', failed, tests, suspects);
+  const failures = tests === 1 ? t('The test failed.') : t('{0} of {1} tests failed.', failed, tests);
+  const ranked =
+    suspects === 1
+      ? t('1 suspect is ranked in the Suspects view.')
+      : t('{0} suspects are ranked in the Suspects view.', suspects);
+  return `${failures} ${ranked}`;
 }
 
 /** What was learned from the reader's moves. */

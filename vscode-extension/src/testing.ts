@@ -65,7 +65,7 @@ export class Testing implements vscode.Disposable {
   }
 
   private get publishing(): boolean {
-    return vscode.workspace.getConfiguration('suspectra').get<boolean>('publishCoverage', false);
+    return vscode.workspace.getConfiguration('suspectra').get<boolean>('publishCoverage', true);
   }
 
   /** One item a folder. Tests can be run in a trusted workspace only. */

@@ -108,9 +108,11 @@ describe('the colours', () => {
   };
   const { colors } = manifest.contributes;
 
-  it('are five degrees, each for marks and for backgrounds, and that of what experiments found', () => {
+  const texts = ['suspectra.finding', 'suspectra.reason'];
+
+  it('are five degrees, each for marks and for backgrounds, and those of texts at the ends of lines', () => {
     const ids = HEATS.flatMap((heat) => [`suspectra.heat${heat}`, `suspectra.heat${heat}Background`]);
-    expect(colors.map(({ id }) => id).sort()).toEqual([...ids, 'suspectra.finding'].sort());
+    expect(colors.map(({ id }) => id).sort()).toEqual([...ids, ...texts].sort());
   });
 
   it.each(Object.entries(themes))('pass in %s', (theme, { background, text }) => {
@@ -126,7 +128,7 @@ describe('the colours', () => {
         }
       } else {
         // WCAG 2: 4.5 for text, 3 for graphics
-        expect(contrast(color, background), id).toBeGreaterThan(id === 'suspectra.finding' ? 4.5 : 3);
+        expect(contrast(color, background), id).toBeGreaterThan(texts.includes(id) ? 4.5 : 3);
       }
     }
   });

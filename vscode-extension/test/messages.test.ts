@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Move, State, Progress, Status } from '../src/protocol';
 import {
+  cursorText,
   learnedText,
   moveText,
   percentText,
@@ -138,6 +139,13 @@ describe('a suspect', () => {
     expect(suspectLabel({ ...suspect, examined: true })).toBe(
       'Rank 2 to 4, Cart.total, shop/cart.py, line 12-13, score 0.707, high suspicion, examined',
     );
+  });
+
+  it('says at the end of its line why, and because of which tests', () => {
+    const one = { ...suspect, ef: 1, nf: 2, ep: 2, np: 748, failingTests: ['a.py::TestA::test_b[c::d]'] };
+    expect(cursorText(one)).toBe('1 of 3 failing, 2 of 750 passing · test_b');
+    expect(cursorText(suspect)).toBe('3 of 3 failing, 3 of 45 passing · test_0 and 9 more');
+    expect(cursorText({ ...suspect, failingTests: [] })).toBe('3 of 3 failing, 3 of 45 passing');
   });
 
   it('is detailed with counts and a bounded list of failing tests', () => {

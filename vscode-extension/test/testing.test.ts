@@ -64,10 +64,8 @@ describe('“Localize Fault”', () => {
   it('records the tests of the folders, and fails where a test failed', async () => {
     const done = await run('Localize Fault');
     expect(server.calls).toContainEqual([serverCommands.runTests, [FOLDER], {}]);
-    expect(done.results).toEqual([
-      'started project',
-      'failed project: 1 of 2 tests failed. 1 suspects are ranked in the Suspects view.',
-    ]);
+    expect(done.results).toEqual(['started project', 'failed test_sum: assert 1 == 2', 'passed test_tax']);
+    expect(done.output).toContain('1 of 2 tests failed. 1 suspect is ranked in the Suspects view.\r\n');
     expect(done.output).toContain('test_cart.py::test_sum: assert 1 == 2\r\n');
     expect(done.ended).toBe(true);
   });
@@ -116,7 +114,16 @@ describe('“Localize Fault”', () => {
     expect((await run('Localize Fault', token)).results).toEqual(['started project', 'skipped project']);
   });
 
+  it('reports all of a folder where its tests are not listed', async () => {
+    workbench.settings['suspectra.publishCoverage'] = false;
+    expect((await run('Localize Fault')).results).toEqual([
+      'started project',
+      'failed project: 1 of 2 tests failed. 1 suspect is ranked in the Suspects view.',
+    ]);
+  });
+
   it('passes where no test failed', async () => {
+    workbench.settings['suspectra.publishCoverage'] = false;
     server.answers[methods.testResults] = [{ ...results, tests: [passing] }];
     const done = await run('Localize Fault');
     expect(done.results).toEqual(['started project', 'passed project']);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from suspectra_recorder.instrumentation import own
@@ -14,6 +15,7 @@ __builtins__ = own.builtins
 
 MAX_FRAMES = 32
 MAX_MESSAGE = 500
+MAX_DETAILS = 12
 _HALF = MAX_FRAMES // 2
 
 
@@ -43,6 +45,33 @@ class StackFrame(NamedTuple):
         return f"{self.file}:{self.line}" + (f" in {self.function}" if self.function else "")
 
 
+class FailedLine(NamedTuple):
+    """The line of test code in which a test failed.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace, with forward slashes.
+    line : int
+        Counted from 1.
+    digest : str
+        SHA-256 (hexadecimal) of the file at that time, since the sources of tests need not be part of a recording;
+        empty if it could not be read.
+
+    Examples
+    --------
+    >>> str(FailedLine("test_tax.py", 7, ""))
+    'test_tax.py:7'
+    """
+
+    file: str
+    line: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
 @dataclass(frozen=True)
 class Stack:
     """Where a test failed, and by what.
@@ -59,6 +88,10 @@ class Stack:
         Whether an assertion ended the test, rather than another exception or a crash.
     omitted : int
         The number of frames left out between the outer and the inner half of `frames`.
+    test_line : FailedLine or None
+        The innermost call in test code, measured or not; None if unknown.
+    details : tuple of str
+        The first of the further lines of the message, such as how two values differ.
 
     Examples
     --------
@@ -81,6 +114,8 @@ class Stack:
     message: str = ""
     assertion: bool = False
     omitted: int = 0
+    test_line: FailedLine | None = None
+    details: tuple[str, ...] = ()
 
     @property
     def innermost(self) -> StackFrame | None:
@@ -107,9 +142,11 @@ class Stack:
         Returns
         -------
         Stack
-            With its first line.
+            With its first line, and the next ones as details.
         """
-        return self if self.message else replace(self, message=_first_line(message, self.exception))
+        if self.message:
+            return self
+        return replace(self, message=_first_line(message, self.exception), details=_further_lines(message))
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as in a recording.
@@ -125,6 +162,8 @@ class Stack:
             "message": self.message,
             "assertion": self.assertion,
             "omitted": self.omitted,
+            "test_line": self.test_line,
+            "details": self.details,
         }
 
     @classmethod
@@ -147,8 +186,11 @@ class Stack:
             When it has another form.
         """
         frames = (StackFrame(inside(file), int(line), str(function)) for file, line, function in head["frames"])
-        return make_stack(
+        stack = make_stack(
             frames, str(head["exception"]), str(head["message"]), bool(head["assertion"]), int(head["omitted"])
+        )
+        return replace(
+            stack, test_line=_test_line(head.get("test_line")), details=_bounded(map(str, head.get("details", ())))
         )
 
 
@@ -199,3 +241,22 @@ def _first_line(message: str, exception: str) -> str:
     if name and (head == name or head.endswith(f".{name}")):
         first = rest
     return one_line(first, MAX_MESSAGE)
+
+
+def _test_line(given: Any) -> FailedLine | None:
+    """A line of test code from a recording."""
+    if given is None:
+        return None
+    file, line, digest = given
+    return FailedLine(inside(file), int(line), one_line(str(digest), MAX_NAME)) if int(line) > 0 else None
+
+
+def _further_lines(message: str) -> tuple[str, ...]:
+    """The lines of a message after the first."""
+    return _bounded([line for line in message[: 8 * MAX_MESSAGE].splitlines() if line.strip()][1:])
+
+
+def _bounded(lines: Iterable[str]) -> tuple[str, ...]:
+    """A few lines of bounded length, without empty ones."""
+    kept = islice((line for line in lines if line.strip()), MAX_DETAILS)
+    return tuple(one_line(line, MAX_MESSAGE) for line in kept)

@@ -1,4 +1,4 @@
-"""Code lenses above functions with suspects: rank and score, and where to look next."""
+"""Code lenses where someone decides: above failing tests, and above the functions that deserve the next look."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def register(session: Session) -> None:
         snapshot = folder.current()
         lenses = _tests(session, folder, path)
         for line, marks in _functions(snapshot, path):
+            if not _deserves_a_lens(snapshot, marks):
+                continue
             commands = [_explain(_title(snapshot, marks), params.text_document.uri, marks[0])]
             if command := _next(folder, snapshot, params.text_document.uri, marks):
                 commands.append(command)
@@ -80,6 +82,13 @@ def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
         if lines := snapshot.placements[path].current_lines(Location(path, line, line)):
             placed.append((lines[0], marks))
     return placed
+
+
+def _deserves_a_lens(snapshot: Snapshot, marks: list[Mark]) -> bool:
+    """Whether a function contains a first suspect, or one about which experiments found something."""
+    first = {mark.suspect.element for mark in snapshot.first}
+    found = snapshot.ranking.findings
+    return any(mark.suspect.element in first or mark.suspect.element in found for mark in marks)
 
 
 def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import first_line_of, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
+from suspectra_server.features.failures import failure_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
 from suspectra_server.messages import DiagnosticData
 from suspectra_server.session.client import Client
@@ -22,13 +24,24 @@ from suspectra_server.text import plain
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"
 MAX_RELATED = 5
-# a suspicion is no error: only the first few lines ask for attention; the others are there for those who look
+# where all have one: only the first few lines ask for attention; the others are there for those who look
 SEVERITY = {
     Band.HIGH: lsp.DiagnosticSeverity.Warning,
     Band.MEDIUM: lsp.DiagnosticSeverity.Information,
     Band.LOW: lsp.DiagnosticSeverity.Hint,
 }
 PAGES = Path(__file__).parent.parent / "docs" / "techniques"
+
+
+class _Sent(NamedTuple):
+    """What the client has of a file; and its marks, where publishing is all that tells a client that they changed."""
+
+    uri: str
+    diagnostics: list[lsp.Diagnostic]
+    marks: Sequence[Mark]
+
+
+_NOTHING = _Sent("", [], ())
 
 
 class Published:
@@ -43,36 +56,61 @@ class Published:
 
     def __init__(self, client: Client, more: Callable[[Folder], dict[str, list[lsp.Diagnostic]]]):
         self._client, self._more = client, more
-        self._files: dict[str, dict[str, tuple[str, list[lsp.Diagnostic]]]] = {}
+        self._files: dict[str, dict[str, _Sent]] = {}
 
     def publish(self, folder: Folder) -> None:
         """Publish the files of a folder whose diagnostics differ from what the client has."""
         if folder.removed:
             return
         known = self._files.setdefault(folder.uri, {})
-        wanted = self._diagnostics(folder) if folder.settings.diagnostics else {}
-        for path in [*wanted, *(path for path in known if path not in wanted)]:
-            sent_uri, sent = known.get(path, ("", []))
-            uri, diagnostics = folder.uri_of(path), wanted.get(path, [])
-            if sent_uri and sent_uri != uri:
-                self._send(sent_uri, [])
-                sent = []
-            if diagnostics != sent:
-                self._send(uri, diagnostics, version_of(folder.texts.document(path)))
-            if diagnostics:
-                known[path] = (uri, diagnostics)
+        wanted = self._diagnostics(folder) if folder.settings.diagnostics != "off" else {}
+        marks = {} if self._client.supports_status else folder.snapshot.by_file
+        for path in dict.fromkeys([*wanted, *marks, *known]):
+            before = known.get(path, _NOTHING)
+            now = _Sent(folder.uri_of(path), wanted.get(path, []), marks.get(path, ()))
+            if before.uri and before.uri != now.uri:
+                self._send(before.uri, [])
+                before = _NOTHING
+            if (now.diagnostics, now.marks) != (before.diagnostics, before.marks):
+                self._send(now.uri, now.diagnostics, version_of(folder.texts.document(path)))
+            if now.diagnostics or now.marks:
+                known[path] = now
             else:
                 known.pop(path, None)
 
     def withdraw(self, folder: Folder) -> None:
         """Remove all diagnostics of a folder."""
-        for uri, _ in self._files.pop(folder.uri, {}).values():
-            self._send(uri, [])
+        for sent in self._files.pop(folder.uri, {}).values():
+            self._send(sent.uri, [])
 
     def _send(self, uri: str, diagnostics: list[lsp.Diagnostic], version: int | None = None) -> None:
         self._client.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def _diagnostics(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
+        snapshot = folder.snapshot
+        wanted = self._all(folder) if folder.settings.diagnostics == "all" else self._first(folder)
+        for path, count in snapshot.unplaceable.items():
+            if folder.texts.on_disk(path):
+                wanted[path] = [_unplaceable(count)]
+        for errors in (collection_diagnostics(folder, self._client.units), failure_diagnostics(folder, self._client)):
+            for path, diagnostics in errors.items():
+                wanted[path] = [*diagnostics, *wanted.get(path, ())]
+        for path, diagnostics in self._more(folder).items():
+            wanted[path] = [*wanted.get(path, ()), *diagnostics]
+        return wanted
+
+    def _first(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
+        """Where to begin: a suspicion is no error, and no warning about what is everywhere."""
+        wanted: dict[str, list[lsp.Diagnostic]] = {}
+        for mark in folder.snapshot.first:
+            region = next((one for one in folder.snapshot.regions if mark in one.marks), None)
+            diagnostic = self._region(folder, region) if region else self._diagnostic(folder, mark)
+            diagnostic.severity = lsp.DiagnosticSeverity.Information
+            diagnostic.range = first_line_of(mark, folder.snapshot.placements[mark.file].now, self._client.units)
+            wanted.setdefault(mark.file, []).append(diagnostic)
+        return wanted
+
+    def _all(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
         snapshot = folder.snapshot
         wanted: dict[str, list[lsp.Diagnostic]] = {path: [] for path in snapshot.by_file}
         for region in snapshot.regions:
@@ -81,13 +119,6 @@ class Published:
         for path, marks in snapshot.by_file.items():
             alone = [mark for mark in marks if not mark.examined and mark.suspect.element not in within]
             wanted[path] += [self._diagnostic(folder, mark) for mark in alone]
-        for path, count in snapshot.unplaceable.items():
-            if folder.texts.on_disk(path):
-                wanted[path] = [_unplaceable(count)]
-        for path, errors in collection_diagnostics(folder, self._client.units).items():
-            wanted[path] = [*errors, *wanted.get(path, ())]
-        for path, diagnostics in self._more(folder).items():
-            wanted[path] = [*wanted.get(path, ()), *diagnostics]
         return wanted
 
     def _diagnostic(self, folder: Folder, mark: Mark) -> lsp.Diagnostic:

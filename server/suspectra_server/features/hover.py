@@ -1,14 +1,22 @@
-"""Hovers on every line that a failing test executes: why it has its rank."""
+"""Hovers on every line that a failing test executes: why it has its rank, in four lines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 from lsprotocol import types as lsp
 
+from suspectra.report import Suspect
 from suspectra_server.convert import range_of, whole_line
-from suspectra_server.features.wording import as_markdown, as_text
+from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated
+from suspectra_server.features.failures import first_failing, short_name, summary
+from suspectra_server.features.wording import with_code
+from suspectra_server.protocol import COMMAND_IDS
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+from suspectra_server.text import code
 
 
 def register(session: Session) -> None:
@@ -28,8 +36,28 @@ def register(session: Session) -> None:
         lines = snapshot.placements[path].now
         where = range_of(mark, lines, session.units) if mark and mark.suspect == suspect else whole_line(line)
         formats = session.can("text_document.hover.content_format")
+        text = summary(snapshot, suspect)
         if isinstance(formats, Sequence) and lsp.MarkupKind.Markdown in formats:
-            content = lsp.MarkupContent(lsp.MarkupKind.Markdown, as_markdown(snapshot, suspect))
+            links = " · ".join(_links(session, folder, suspect, params))
+            shown = [*map(with_code, text), *([links] if links else [])]
+            content = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n".join(shown))
         else:
-            content = lsp.MarkupContent(lsp.MarkupKind.PlainText, as_text(snapshot, suspect))
+            content = lsp.MarkupContent(lsp.MarkupKind.PlainText, "\n".join(text))
         return lsp.Hover(content, where)
+
+
+def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.HoverParams) -> Iterator[str]:
+    """Where to go from a hover, in Markdown."""
+    snapshot = folder.snapshot
+    if session.follows_commands:
+        yield _command("Explain", "explain", params.text_document.uri, params.position.line)
+        if session.trust.granted and can_be_investigated(folder):
+            yield _command(WOULD_PASS, "investigate", folder.uri, list(suspect.failing_tests))
+    test = first_failing(snapshot.ranking, suspect)
+    failed = next((mark for mark in snapshot.failures if mark.test == test), None)
+    if failed is not None:
+        yield f"[{code(short_name(failed.test))}]({folder.uri_of(failed.file)}#L{failed.line + 1})"
+
+
+def _command(title: str, name: str, *arguments: object) -> str:
+    return f"[{title}](command:{COMMAND_IDS[name]}?{quote(json.dumps(arguments))})"

@@ -85,7 +85,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect has its rank, in Markdown."""
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
-    sentences = "\n\n".join(_with_code(sentence) for sentence in sentences_about(ranking, suspect))
+    sentences = "\n\n".join(with_code(sentence) for sentence in sentences_about(ranking, suspect))
     parts = [f"**{markdown(explanation.headline)}**", markdown(_of_group(ranking)), sentences]
     parts += [f"```diff\n{diff}\n```" for diff in diffs_at(snapshot, suspect.element) if "```" not in diff]
     if explanation.formula:
@@ -98,7 +98,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _with_code(sentence: str) -> str:
+def with_code(sentence: str) -> str:
     """A sentence as Markdown, in which what is in backticks is code."""
     parts = re.split(r"(`[^`]+`)", sentence)
     return "".join(code(part[1:-1]) if number % 2 else markdown(part) for number, part in enumerate(parts))

@@ -22,6 +22,10 @@ class Client(Protocol):
         """Whether the client shows `suspectra/status`, so that it needs no messages about the state."""
 
     @property
+    def follows_commands(self) -> bool:
+        """Whether the client follows `command:` links in hovers."""
+
+    @property
     def work_done_progress(self) -> Progress:
         """The client's progress bars."""
 

@@ -27,7 +27,7 @@ from suspectra_server.session.watching import Debouncer, Watcher
 from suspectra_server.settings import Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Disk, Document, Placement, Texts, Version
-from suspectra_server.state.marks import ErrorMark
+from suspectra_server.state.marks import ErrorMark, FailureMark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
@@ -243,7 +243,7 @@ class Folder:
     def _shows(self, path: str) -> bool:
         """Whether anything may be shown in a file."""
         ranking = self.snapshot.ranking
-        return path in ranking.files or any(error.file == path for error in ranking.collection_errors)
+        return path in ranking.files or any(version.path == path for version in ranking.other_versions)
 
     def current(self) -> Snapshot:
         """The snapshot, with all edits taken into account."""
@@ -310,8 +310,8 @@ class Folder:
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
             ranking = self._last_good().with_state_of(ranking)
-        if ranking.files is not last.files or ranking.collection_errors != last.collection_errors:
-            self.texts.forget_except([*ranking.files.values(), *map(Version.for_error, ranking.collection_errors)])
+        if ranking.files is not last.files or ranking.other_versions != last.other_versions:
+            self.texts.forget_except([*ranking.files.values(), *ranking.other_versions])
         if result.reading is not None:
             self.sources.take(result.reading, ranking)
         if ranking.report is not None and not ranking.preliminary:
@@ -374,7 +374,6 @@ class Folder:
             ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
         )
-        steps = self._next_steps.for_ranking(ranking)
         after = Snapshot(
             ranking,
             placements,
@@ -383,12 +382,22 @@ class Folder:
             navigation,
             by_steps,
             errors,
-            steps,
+            self._failures(ranking),
+            self._next_steps.for_ranking(ranking),
             self._saved,
         )
         if after.differs_from(previous):
             self.snapshot = after
             self._changed(self)
+
+    def _failures(self, ranking: Ranking) -> tuple[FailureMark, ...]:
+        """The failing tests at the lines in which they failed, as far as these are as they were."""
+        marks = (
+            FailureMark.for_test(test, stack, self.texts.placement(Version.for_test_line(stack.test_line)))
+            for test, stack in ranking.failed_at.items()
+            if stack.test_line
+        )
+        return tuple(mark for mark in marks if mark is not None)
 
     def _remap_lines(self, ranking: Ranking) -> None:
         """Follow lines into a new run, in which they may have moved."""

@@ -300,6 +300,7 @@ class Ranker:
         """The files with tests or collection errors that are in the folder: links may lead out of it."""
         files = {test.location.file for test in evidence.tests if test.location}
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
+        files |= {stack.test_line.file for stack in evidence.stacks.values() if stack.test_line}
         return self._boundary.below(files)
 
 
@@ -311,7 +312,7 @@ def _results(evidence: Evidence) -> tuple[object, ...]:
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
     """The files whose texts the marks of a ranking need, and those of the others that were measured."""
     wanted = dict.fromkeys([*(suspect.location.file for suspect in ranking.suspects), *others])
-    failed = dict.fromkeys(error.file for error in ranking.collection_errors if error.file)
+    failed = dict.fromkeys(version.path for version in ranking.other_versions if version.path)
     return list({**failed, **{path: None for path in wanted if path in ranking.files}})
 
 

@@ -10,7 +10,7 @@ from suspectra.evidence.boundary import Boundary
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.ranker import texts_of, texts_to_compare_with
 from suspectra_server.session.watching import Watcher, state_of
-from suspectra_server.state.documents import Disk, Reading, Texts, Version
+from suspectra_server.state.documents import Disk, Reading, Texts
 from suspectra_server.state.ranking import Ranking
 
 
@@ -84,7 +84,7 @@ class SourceFiles:
         """Take over what a worker thread read, for the present ranking or for the one that comes next."""
         ranking = ranking or self._ranking()
         measured = [ranking.files[path] for path in reading.found if path in ranking.files]
-        self._texts.take([*measured, *map(Version.for_error, ranking.collection_errors)], reading)
+        self._texts.take([*measured, *ranking.other_versions], reading)
 
     def close(self) -> None:
         """Stop for good."""
@@ -113,7 +113,7 @@ def _load(
     shown = dict.fromkeys(
         [
             *(suspect.location.file for suspect in ranking.suspects),
-            *(error.file for error in ranking.collection_errors if error.file),
+            *(version.path for version in ranking.other_versions if version.path),
         ]
     )
     states = {path: state_of(path, boundary) for path in (os.path.join(boundary.workspace, file) for file in shown)}

@@ -25,6 +25,7 @@ from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.stack import FailedLine
 from suspectra_server.state.code_lines import code_lines
 
 log = logging.getLogger(__name__)
@@ -214,6 +215,11 @@ class Version:
     def for_error(cls, error: CollectionError) -> Version:
         """The version of a file in which something kept tests from being collected."""
         return cls(error.file, error.digest)
+
+    @classmethod
+    def for_test_line(cls, line: FailedLine) -> Version:
+        """The version of a file in which a test failed."""
+        return cls(line.file, line.digest)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from suspectra.location import Location
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.stack import Stack
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.ranking import Band, RecordedLine
 
@@ -80,11 +81,50 @@ class ErrorMark:
     @classmethod
     def for_error(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
         """The mark of an error, given the placement of its file."""
-        lines = placement.current_lines(Location(error.file, error.line, error.line)) if placement else None
-        if placement is None or lines is None:
-            return cls(error)
-        text = placement.now[lines[0]]
-        return cls(error, lines[0], len(text) - len(text.lstrip()), end_of(text))
+        found = _line_now(error.file, error.line, placement)
+        return cls(error, *found) if found else cls(error)
+
+
+@dataclass(frozen=True)
+class FailureMark:
+    """A failing test at the line of test code in which it failed, in the present text.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    stack : Stack
+        By what it failed.
+    file : str
+        The file of the line, relative to the workspace folder.
+    line, start, end : int
+        As for :class:`ErrorMark`; there is no mark where the line was edited.
+    """
+
+    test: str
+    stack: Stack
+    file: str
+    line: int
+    start: int
+    end: int
+
+    @classmethod
+    def for_test(cls, test: str, stack: Stack, placement: Placement | None) -> FailureMark | None:
+        """The mark of a test, given the placement of the file in which it failed; None if it can't be placed."""
+        if stack.test_line is None:
+            return None
+        file, line, _ = stack.test_line
+        found = _line_now(file, line, placement)
+        return cls(test, stack, file, *found) if found else None
+
+
+def _line_now(file: str, line: int, placement: Placement | None) -> tuple[int, int, int] | None:
+    """A line in the present text, and the columns of its text; None if it was edited, or its text was never read."""
+    lines = placement.current_lines(Location(file, line, line)) if placement else None
+    if placement is None or lines is None:
+        return None
+    text = placement.now[lines[0]]
+    return lines[0], len(text) - len(text.lstrip()), end_of(text)
 
 
 def end_of(line: str) -> int:

@@ -24,7 +24,9 @@ from suspectra.techniques.repairs import repairs as repairs_of
 from suspectra.techniques.technique import Technique
 from suspectra.techniques.value_predicates import separating_in_words
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.stack import Stack
 from suspectra_server.protocol import State
+from suspectra_server.state.documents import Version
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
 from suspectra_server.text import MAX_TEXT, plain
@@ -172,6 +174,22 @@ class Ranking:
     def failing(self) -> Mapping[str, TestResult]:
         """The tests that failed, by name."""
         return {test.name: test for test in self.evidence.failing} if self.evidence else {}
+
+    @cached_property
+    def failed_at(self) -> Mapping[str, Stack]:
+        """The stacks of failing tests whose line in test code is known and in the folder, by the names of the tests."""
+        stacks = self.evidence.stacks if self.evidence else {}
+        return {
+            test: stack
+            for test in self.failing
+            if (stack := stacks.get(test)) and stack.test_line and stack.test_line.file in self.inside
+        }
+
+    @cached_property
+    def other_versions(self) -> tuple[Version, ...]:
+        """The files that need not be measured but have lines to show: of collection errors, and of failed tests."""
+        failed = (Version.for_test_line(stack.test_line) for stack in self.failed_at.values() if stack.test_line)
+        return tuple(dict.fromkeys([*map(Version.for_error, self.collection_errors), *failed]))
 
     @cached_property
     def findings(self) -> Mapping[int, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from suspectra.quantity import many
 from suspectra.report import Subgraph, SubgraphReport, Suspect
 from suspectra_server.protocol import State
 from suspectra_server.state.documents import Placement
-from suspectra_server.state.marks import ErrorMark, Mark, end_of
+from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking, RecordedLine
 
@@ -60,6 +60,8 @@ class Snapshot:
         Whether suspects are in the order of expected steps, where these are known.
     errors : tuple of ErrorMark
         What kept tests from being collected.
+    failures : tuple of FailureMark
+        The failing tests of all groups at the lines in which they failed.
     next_steps : mapping of int to str
         For suspects in a tie what would tell it apart, in one sentence, by element.
     saved : str
@@ -73,13 +75,14 @@ class Snapshot:
     navigation: NavigationModel | None = None
     by_steps: bool = False
     errors: tuple[ErrorMark, ...] = ()
+    failures: tuple[FailureMark, ...] = ()
     next_steps: Mapping[int, str] = field(default_factory=dict)
     saved: str = ""
 
     def differs_from(self, other: Snapshot) -> bool:
         """Whether there is any difference to show."""
         same = self.ranking is other.ranking and self.navigation is other.navigation
-        names = ("placements", "examined", "innocent", "by_steps", "errors", "next_steps", "saved")
+        names = ("placements", "examined", "innocent", "by_steps", "errors", "failures", "next_steps", "saved")
         return not (same and all(getattr(self, name) == getattr(other, name) for name in names))
 
     @cached_property
@@ -123,6 +126,17 @@ class Snapshot:
             runs = _runs(marks)
             regions += [Region(number, subgraph, i, len(runs), tuple(run)) for i, run in enumerate(runs, 1)]
         return tuple(regions)
+
+    @cached_property
+    def first(self) -> tuple[Mark, ...]:
+        """The best tie that is not examined, without further lines of the same function."""
+        open_ones = [mark for mark in self.marks if not mark.examined]
+        best = min((mark.suspect.rank_best for mark in open_ones), default=0)
+        functions: dict[tuple[str, str], Mark] = {}
+        for mark in open_ones:
+            if mark.suspect.rank_best == best:
+                functions.setdefault((mark.file, mark.suspect.function), mark)
+        return tuple(functions.values())
 
     @cached_property
     def by_file(self) -> Mapping[str, tuple[Mark, ...]]:

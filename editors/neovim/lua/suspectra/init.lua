@@ -218,12 +218,16 @@ end
 --- Why the line under the cursor is suspected, in a window beside it.
 function M.explain()
   local current = cursor()
-  ask('textDocument/hover', { textDocument = { uri = current.uri }, position = current.position }, function(found)
-    if found then
-      vim.lsp.util.open_floating_preview(vim.split(found.contents.value, '\n'), 'markdown', { focus_id = 'suspectra' })
-    else
-      notify('this line is not a suspect')
+  ask('suspectra/explanation', { uri = current.uri, line = current.position.line, limit = 10 }, function(found)
+    if not found then
+      return notify('this line is not a suspect')
     end
+    local lines = vim.list_extend({ found.headline }, found.sentences)
+    vim.list_extend(lines, found.formula ~= '' and { found.formula, found.substituted } or {})
+    for _, test in ipairs(found.failing) do
+      table.insert(lines, '  ' .. test.name .. (test.message ~= '' and ': ' .. test.message or ''))
+    end
+    vim.lsp.util.open_floating_preview(lines, 'plaintext', { focus_id = 'suspectra' })
   end)
 end
 

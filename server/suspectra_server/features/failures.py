@@ -1,0 +1,132 @@
+"""Why tests failed, where they failed, and what they expected, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types as lsp
+
+from suspectra.evidence.comparison import Comparison
+from suspectra.evidence.failures import failed_in
+from suspectra.quantity import many
+from suspectra.report import Suspect
+from suspectra_recorder.log.stack import Stack
+from suspectra_server.convert import position, range_of
+from suspectra_server.features.wording import rank_words, sentences_about
+from suspectra_server.session.client import Client
+from suspectra_server.session.folder import Folder
+from suspectra_server.state.documents import Units
+from suspectra_server.state.marks import FailureMark
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.state.snapshot import Snapshot
+from suspectra_server.text import MAX_TEXT, plain
+
+SOURCE = "suspectra"
+CODE = "failing-test"
+MAX_RELATED = 5
+SENTENCES = 2  # of an explanation, in a hover
+
+
+def short_name(test: str) -> str:
+    """The name of a test without its file and class.
+
+    Examples
+    --------
+    >>> short_name("tests/test_tax.py::TestRates::test_rate[a::b]"), short_name("test_tax.Rates.test_rate")
+    ('test_rate[a::b]', 'test_tax.Rates.test_rate')
+    """
+    name, bracket, parameters = test.partition("[")
+    return plain(name.rpartition("::")[2] + bracket + parameters)
+
+
+def names_of(tests: Sequence[str]) -> str:
+    """The first of some tests, and how many more there are.
+
+    Examples
+    --------
+    >>> names_of(["test_tax.py::test_rate"]), names_of(["a.py::test_a", "b.py::test_b", "c.py::test_c"])
+    ('test_rate', 'test_a and 2 more')
+    """
+    more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+    return short_name(tests[0]) + more
+
+
+def what_failed(stack: Stack) -> str:
+    """What a test expected and what it got, or else by what it failed."""
+    compared = Comparison.from_stack(stack)
+    return plain(str(compared) if compared else stack.what or "it failed", MAX_TEXT)
+
+
+def first_failing(ranking: Ranking, suspect: Suspect) -> str | None:
+    """The failing test to show for a suspect: one that failed in it, or else the first that executes it."""
+    here = failed_in(ranking.evidence, ranking.ranked.spectrum, suspect.element) if ranking.evidence else ()
+    return next(iter(here or suspect.failing_tests), None)
+
+
+def summary(snapshot: Snapshot, suspect: Suspect) -> list[str]:
+    """What is to be known of a suspect, in three lines: why, because of which test, and how high it is ranked."""
+    ranking = snapshot.ranking
+    explanation = ranking.explain(suspect)
+    group = f"{ranking.group.heading}." if ranking.group else ""
+    step = plain(snapshot.next_steps.get(suspect.element, ""), MAX_TEXT)
+    badge = f"{suspect.badge[:1].upper()}{suspect.badge[1:]}." if suspect.badge else ""
+    lines = [
+        " ".join(sentences_about(ranking, suspect)[:SENTENCES]),
+        _failing(ranking, suspect),
+        " ".join(part for part in (f"{explanation.headline}.", badge, step, group) if part),
+    ]
+    return [line for line in lines if line]
+
+
+def _failing(ranking: Ranking, suspect: Suspect) -> str:
+    """The failing tests, by what the first of them failed, and whether that was raised here."""
+    first = first_failing(ranking, suspect)
+    if first is None:
+        return ""
+    stack = ranking.evidence.stacks.get(first) if ranking.evidence else None
+    test = ranking.failing.get(first)
+    what = what_failed(stack) if stack else plain(test.message, MAX_TEXT) if test else ""
+    here = " (raised here)" if ranking.failed_in(suspect) else ""
+    names = names_of([first, *(name for name in suspect.failing_tests if name != first)])
+    return f"✗ {names}: {what}{here}" if what else f"✗ {names}{here}"
+
+
+def failure_diagnostics(folder: Folder, client: Client) -> dict[str, list[lsp.Diagnostic]]:
+    """One error for each line in which tests failed, which leads to the first suspects."""
+    relates = bool(client.can("text_document.publish_diagnostics.related_information"))
+    met: dict[tuple[str, int], list[FailureMark]] = {}
+    for mark in folder.snapshot.failures:
+        met.setdefault((mark.file, mark.line), []).append(mark)
+    wanted: dict[str, list[lsp.Diagnostic]] = {}
+    for (file, _), marks in met.items():
+        if (where := range_of_failure(folder, marks[0], client.units)) is not None:
+            who = short_name(marks[0].test) if len(marks) == 1 else f"{many(len(marks), 'test')} failed here, first"
+            who += f" {short_name(marks[0].test)}" if len(marks) > 1 else ""
+            text = f"{who}: {what_failed(marks[0].stack)}"
+            diagnostic = lsp.Diagnostic(where, text, severity=lsp.DiagnosticSeverity.Error, code=CODE, source=SOURCE)
+            if relates:
+                diagnostic.related_information = _first_suspects(folder, marks[0].test, client.units)
+            wanted.setdefault(file, []).append(diagnostic)
+    return wanted
+
+
+def _first_suspects(folder: Folder, test: str, units: Units) -> list[lsp.DiagnosticRelatedInformation] | None:
+    """The first suspects that a failing test executes."""
+    snapshot = folder.snapshot
+    related = [
+        lsp.DiagnosticRelatedInformation(
+            lsp.Location(folder.uri_of(mark.file), range_of(mark, snapshot.placements[mark.file].now, units)),
+            plain(f"suspect {rank_words(mark.suspect)}: {mark.suspect.function or mark.file}"),
+        )
+        for mark in snapshot.first
+        if test in mark.suspect.failing_tests
+    ]
+    return related[:MAX_RELATED] or None
+
+
+def range_of_failure(folder: Folder, mark: FailureMark, units: Units) -> lsp.Range | None:
+    """The line as it is now; None if the text is gone meanwhile."""
+    lines = folder.texts.now(mark.file)
+    if lines is None or mark.line >= len(lines):
+        return None
+    return lsp.Range(*(position(mark.line, column, lines, units) for column in (mark.start, mark.end)))
