@@ -81,6 +81,8 @@ class Suspect(Figures):
     function: str
     reason: str
     findings: list[str]
+    source: str
+    badges: list[str]
     failingTests: list[str]
     group: int | None
     examined: bool
@@ -113,9 +115,13 @@ class GroupOverview(TypedDict):
     """A failure group, without its suspects."""
 
     folder: str
-    id: int
+    id: int | None
     title: str
     heading: str
+    failure: str
+    names: str
+    uri: str | None
+    range: lsp.Range | None
     sure: bool
     tests: list[str]
     uncovered: list[str]
@@ -137,11 +143,12 @@ class Suspects(TypedDict):
     collectionErrors: list[CollectionError]
     tiedBeyond: int
     failedRuns: list[FailedRun]
+    failures: list[GroupOverview]
     groups: list[GroupOverview]
     suspects: list[Suspect]
 
 
-class Group(TypedDict):
+class GroupSuspects(TypedDict):
     """The result of `suspectra/group`."""
 
     reason: str

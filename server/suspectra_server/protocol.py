@@ -565,6 +565,12 @@ SUSPECTS_RESULT = (
         " error says why. They are listed until the next run.",
     ),
     Field(
+        "failures",
+        "Group[]",
+        "The failing tests by failure group, the largest first. Where all probably share a fault, there is one group,"
+        " whose `id` is null.",
+    ),
+    Field(
         "groups",
         "Group[]",
         "The failure groups of each folder that has several, the largest first. Empty where all failing tests probably"
@@ -583,6 +589,9 @@ GROUP_OVERVIEW = (
     Field("id", "number", "Its number, which stays the same when tests run again."),
     Field("title", "string", "The exception and where it was raised, or the exception and the first suspect."),
     Field("heading", "string", 'With the number of its tests: "✗ 3 tests: UnbalancedEntry at journal.py:41".'),
+    Field("failure", "string", "What its first test expected and got, or else by what it failed."),
+    Field("names", "string", "The first test without its file, and how many more there are."),
+    Field("uri, range", "DocumentUri | null, Range | null", "The line of test code in which that test failed."),
     Field("sure", "boolean", 'False for C and C++, in which groups are less certain; the heading says "perhaps".'),
     Field("tests", "string[]", "Its failing tests."),
     Field("uncovered", "string[]", "Those of its tests that executed nothing that can be a suspect."),
@@ -615,6 +624,13 @@ SUSPECT = (
         "What alterations of it make failing tests pass, a sentence each, most tests first; then how values compare"
         " there in all failing tests and in no passing one. For what the logs in `.suspectra/experiments` have of"
         " these sources.",
+    ),
+    Field("source", "string", "Its first line as it is now, without indentation."),
+    Field(
+        "badges",
+        "string[]",
+        "What is remarkable about it, in a word or two each: changed since failing tests passed, where a test failed,"
+        " how many failing tests an alteration repairs.",
     ),
     Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),

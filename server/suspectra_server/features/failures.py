@@ -57,6 +57,14 @@ def what_failed(stack: Stack) -> str:
     return plain(str(compared) if compared else stack.what or "it failed", MAX_TEXT)
 
 
+def what_failed_in(ranking: Ranking, test: str) -> str:
+    """The same of a failing test, as far as it is known."""
+    if stack := ranking.evidence.stacks.get(test) if ranking.evidence else None:
+        return what_failed(stack)
+    result = ranking.failing.get(test)
+    return plain(result.message, MAX_TEXT) if result else ""
+
+
 def first_failing(ranking: Ranking, suspect: Suspect) -> str | None:
     """The failing test to show for a suspect: one that failed in it, or else the first that executes it."""
     here = failed_in(ranking.evidence, ranking.ranked.spectrum, suspect.element) if ranking.evidence else ()
@@ -83,9 +91,7 @@ def _failing(ranking: Ranking, suspect: Suspect) -> str:
     first = first_failing(ranking, suspect)
     if first is None:
         return ""
-    stack = ranking.evidence.stacks.get(first) if ranking.evidence else None
-    test = ranking.failing.get(first)
-    what = what_failed(stack) if stack else plain(test.message, MAX_TEXT) if test else ""
+    what = what_failed_in(ranking, first)
     here = " (raised here)" if ranking.failed_in(suspect) else ""
     names = names_of([first, *(name for name in suspect.failing_tests if name != first)])
     return f"✗ {names}: {what}{here}" if what else f"✗ {names}{here}"

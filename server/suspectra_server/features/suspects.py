@@ -5,16 +5,19 @@ from __future__ import annotations
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.experiments.path_techniques import TECHNIQUES as SEARCHES
+from suspectra.quantity import many
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.collection_errors import range_of_error
+from suspectra_server.features.failures import names_of, range_of_failure, what_failed_in
 from suspectra_server.features.wording import figures
-from suspectra_server.messages import CollectionError, Group, GroupOverview, Suspect, Suspects, Technique
+from suspectra_server.messages import CollectionError, GroupOverview, GroupSuspects, Suspect, Suspects, Technique
 from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+from suspectra_server.state.group import Group
 from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import MAX_NAME, MAX_TEXT, is_count, plain
@@ -53,12 +56,13 @@ def register(session: Session) -> None:
                 for folder in folders
                 if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
             ],
-            "groups": [group for folder in folders for group in overviews(folder)],
+            "failures": [failure for folder in folders for failure in failures(session, folder)],
+            "groups": [group for folder in folders for group in failures(session, folder) if group["id"] is not None],
             "suspects": [_suspect(session, folder, folder.snapshot, mark) for folder, mark in found[:limit]],
         }
 
     @session.feature(GROUP)
-    async def group(params: Json) -> Group | None:
+    async def group(params: Json) -> GroupSuspects | None:
         given = parse_fields(params)
         uri, number, limit = given.get("folder"), given.get("id"), given.get("limit")
         if not isinstance(uri, str) or not is_count(number) or not (limit is None or is_count(limit)):
@@ -120,22 +124,53 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> Coll
     }
 
 
-def overviews(folder: Folder) -> list[GroupOverview]:
-    """The failure groups of a folder, where there are several."""
+def failures(session: Session, folder: Folder) -> list[GroupOverview]:
+    """The failure groups of a folder; where there is one, that has no number."""
     ranking = folder.snapshot.ranking
-    return [
-        {
-            "folder": folder.uri,
-            "id": group.number,
-            "title": group.title,
-            "heading": group.heading,
-            "sure": group.sure,
-            "tests": [plain(test) for test in group.tests],
-            "uncovered": [plain(test) for test in group.uncovered],
-            "current": ranking.group is not None and group.number == ranking.group.number,
-        }
-        for group in ranking.groups
-    ]
+    if ranking.groups:
+        return [
+            _overview(
+                session, folder, group, current=ranking.group is not None and group.number == ranking.group.number
+            )
+            for group in ranking.groups
+        ]
+    if ranking.report is None or not ranking.failing:
+        return []
+    tests = tuple(ranking.failing)
+    only = Group(0, "", f"✗ {many(len(tests), 'test')}", True, tests)
+    return [{**_overview(session, folder, only, current=True), "id": None}]
+
+
+def _overview(session: Session, folder: Folder, group: Group, *, current: bool) -> GroupOverview:
+    snapshot = folder.snapshot
+    placed = {mark.test: mark for mark in snapshot.failures}
+    first = next((test for test in group.tests if test in placed), group.tests[0])
+    failed = placed.get(first)
+    return {
+        "folder": folder.uri,
+        "id": group.number,
+        "title": group.title,
+        "heading": group.heading,
+        "failure": what_failed_in(snapshot.ranking, first),
+        "names": names_of([first, *(test for test in group.tests if test != first)]),
+        "uri": folder.uri_of(failed.file) if failed else None,
+        "range": range_of_failure(folder, failed, session.units) if failed else None,
+        "sure": group.sure,
+        "tests": [plain(test) for test in group.tests],
+        "uncovered": [plain(test) for test in group.uncovered],
+        "current": current,
+    }
+
+
+def _badges(snapshot: Snapshot, mark: Mark) -> list[str]:
+    """What is remarkable about a suspect, in a word or two each."""
+    ranking, suspect = snapshot.ranking, mark.suspect
+    badges = ["changed"] if suspect.changed else []
+    if ranking.failed_in(suspect):
+        badges.append("raised here")
+    if repaired := ranking.repaired_at(suspect):
+        badges.append(f"repairs {repaired}/{ranking.ranked.spectrum.counts.failed}")
+    return badges
 
 
 def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> Suspect:
@@ -149,6 +184,8 @@ def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -
         **figures(mark),
         "reason": plain(snapshot.ranking.reason(suspect), MAX_TEXT),
         "findings": list(snapshot.ranking.findings.get(suspect.element, ())),
+        "source": plain(snapshot.placements[mark.file].now[mark.first].strip()),
+        "badges": _badges(snapshot, mark),
         "failingTests": list(suspect.failing_tests),
         "group": group.number if group else None,
         "examined": mark.examined,

@@ -216,6 +216,21 @@ class Ranking:
             for element, found in repairs_of(self.evidence.experiments, spectrum).items()
         }
 
+    def repaired_at(self, suspect: Suspect) -> int:
+        """How many failing tests passed with an alteration of a statement."""
+        return len(self._repaired.get(suspect.element, ()))
+
+    @cached_property
+    def _repaired(self) -> Mapping[int, frozenset[str]]:
+        """The failing tests that passed with an alteration of a statement, by element."""
+        if self.report is None or self.evidence is None or not self.evidence.experiments:
+            return {}
+        found = repairs_of(self.evidence.experiments, self.report.spectrum)
+        tests = {
+            element: frozenset(one.test for each in several for one in each.found) for element, several in found.items()
+        }
+        return {element: names & self.failing.keys() for element, names in tests.items()}
+
     @cached_property
     def fixes(self) -> Mapping[int, tuple[Fix, ...]]:
         """Mutants that repair all failing tests and break no passing one, by element."""
