@@ -61,6 +61,12 @@
     (e2e-wait-for-message "altered run")
     (e2e-see 'tested (list line (car e2e-messages))))
 
+  ;; how values compare in failing tests and in no passing one; nobody is asked
+  (setq e2e-messages nil)
+  (e2e-press "C-c u V")
+  (e2e-wait-for-message "tests observed")
+  (e2e-see 'values (car e2e-messages))
+
   ;; the cause of the first failure, and what led to the line, each in a buffer
   (setq e2e-messages nil)
   (e2e-press "C-c u c")

@@ -238,6 +238,17 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     neovim.nvim.command("Suspectra cancel")
     wait(lambda: "no tests are running" in reported(neovim), "a word")
 
+    # how values compare in its failing tests and in no passing one; nobody is asked, since nothing is altered
+    neovim.nvim.command("edit tests/test_discounts.py")
+    neovim.nvim.current.window.cursor = (line, 0)
+    neovim.nvim.command("Suspectra values")
+    wait(lambda: "tests observed" in reported(neovim), "the outcome of the comparison", A_RUN)
+    compared = "failing tests that were observed `"
+    said = wait(lambda: [s for s in neovim.request("suspectra/suspects", {})["suspects"] if compared in str(s)], "it")
+    neovim.nvim.command(f"edit {said[0]['file']}")
+    wait(lambda: any(compared in one["message"] for one in neovim.diagnostics()), "the diagnostic says it")
+    assert len(neovim.lua("return asked")) == 1
+
     # the cause and a slice are in the quickfix list, with values, and what is outside the slice is dimmed
     neovim.nvim.command("edit tests/test_discounts.py")
     neovim.nvim.current.window.cursor = (line, 0)
