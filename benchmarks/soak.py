@@ -81,7 +81,6 @@ def slow_kinds(uri: str, line: int, chance: random.Random) -> list[tuple[str, Me
     jump = [{"uri": uri, "position": {"line": line, "character": 0}}, {"ask": False}]
     commands = [("jump", jump), ("selectTechnique", [chance.choice(TECHNIQUES)])]
     return [
-        ("suspectra/chain", {"uri": uri, "line": line}),
         *(("workspace/executeCommand", {"command": f"suspectra.server.{n}", "arguments": a}) for n, a in commands),
     ]
 

@@ -212,22 +212,6 @@ null if there is no group with that number.
 
 {_fields(protocol.GROUP_RESULT)}
 
-## `{protocol.CHAIN}` (request)
-
-Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0. The debugging model around a statement;
-null if there is no statement on that line, or if it was removed from the model.
-
-{_fields(protocol.CHAIN_RESULT)}
-
-A `Node` and an `Edge`:
-
-{_fields(protocol.NODE)}
-
-{_fields(protocol.EDGE)}
-
-The picture takes its colours from these CSS variables, if they are set: `--chain-ink`, `--chain-soft`, `--chain-paper`, `--chain-line`,
-`--chain-accent`. Otherwise it follows the system's light or dark scheme.
-
 ## `{protocol.CAUSES}` (request)
 
 No params. What the last search for the cause of a failure has found by now, which is also the answer of `suspectra.server.findCause`;

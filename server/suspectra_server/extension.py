@@ -41,7 +41,6 @@ class ExtensionCommand:
 EXTENSION_COMMANDS = (
     ExtensionCommand("open", "Open Suspect", icon="go-to-file"),
     ExtensionCommand("showExamined", "List the Examined Suspects", enablement="suspectra.empty == allExamined"),
-    ExtensionCommand("showChain", "Show Where to Look Next as a Graph", icon="type-hierarchy"),
     ExtensionCommand("showSlicePicture", "Show the Slice as a Picture", icon="graph", enablement="suspectra.hasSlice"),
     ExtensionCommand("clearSlice", "Show All Code Again", icon="clear-all", enablement="suspectra.hasSlice"),
     ExtensionCommand("filter", "Filter the Suspects…", icon="filter"),

@@ -222,24 +222,6 @@ class Learned(TypedDict):
     file: str
 
 
-class Node(TypedDict):
-    """A state of a chain."""
-
-    id: int
-    kind: str
-    label: str
-    location: CodeLocation | None
-
-
-class Edge(TypedDict):
-    """A transition between two states of a chain."""
-
-    source: int
-    target: int
-    probability: float
-    reasons: list[str]
-
-
 class Step(TypedDict):
     """A value or decision of a run, and what follows it in a slice."""
 
@@ -336,14 +318,6 @@ class DebugLaunch(TypedDict):
     arguments: list[str]
     commandLine: str
     stops: list[lsp.Location]
-
-
-class Chain(TypedDict):
-    """The result of `suspectra/chain`."""
-
-    svg: str
-    nodes: list[Node]
-    edges: list[Edge]
 
 
 class Test(TypedDict):

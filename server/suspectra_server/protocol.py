@@ -13,7 +13,6 @@ from enum import Enum
 STATUS = "suspectra/status"
 SUSPECTS = "suspectra/suspects"
 TECHNIQUES = "suspectra/techniques"
-CHAIN = "suspectra/chain"
 EXPLANATION = "suspectra/explanation"
 TEST_RESULTS = "suspectra/testResults"
 COVERAGE = "suspectra/coverage"
@@ -757,7 +756,7 @@ SLICE_RESULT = (
     Field("steps", "Step[]", "The roots of the tree, which has 200 steps at most."),
     Field("files", "{uri: DocumentUri, lines: number[]}[]", "All lines of the slice, counted from 0."),
     Field("leftOut", "string[]", "What could not be traced, in sentences."),
-    Field("svg", "string", "A picture of the nearest steps, self-contained like that of `suspectra/chain`."),
+    Field("svg", "string", "A picture of the nearest steps, self-contained: no scripts, links or requests. Names in it are escaped."),
 )
 
 CAUSES_RESULT = (
@@ -831,25 +830,6 @@ DEBUG_LAUNCH = (
     ),
     Field("commandLine", "string", "The same for debugpy, which waits at port 5678; for people."),
     Field("stops", "Location[]", "Where to stop, in the documents as they are now."),
-)
-
-CHAIN_RESULT = (
-    Field("svg", "string", "The picture, self-contained: no scripts, links or requests. Names in it are escaped."),
-    Field("nodes", "Node[]", "States of the chain; the first is where the reader is."),
-    Field("edges", "Edge[]", "Transitions between these states, also those that the picture leaves out."),
-)
-
-NODE = (
-    Field("id", "number", "Its number, by which edges refer to it; in the picture it is the attribute `data-node`."),
-    Field("kind", '"location" | "rank" | "subgraph"', "A statement, a rank (a tie is one), or a subgraph (SBBFL)."),
-    Field("label", "string", "As in the picture."),
-    Field("location", "CodeLocation | null", "Of a statement, if it is known where it is now."),
-)
-
-EDGE = (
-    Field("source, target", "number", "Nodes."),
-    Field("probability", "number", "Of the transition."),
-    Field("reasons", "string[]", "What connects two statements; empty for other nodes."),
 )
 
 EXPLANATION_RESULT = (

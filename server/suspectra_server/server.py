@@ -18,7 +18,6 @@ import suspectra
 from suspectra_server.convert import path_of
 from suspectra_server.features import (
     agent_answers,
-    chain,
     chain_steps,
     code_actions,
     code_lens,
@@ -68,7 +67,6 @@ FEATURES = (
     symbols,
     code_actions,
     suspects,
-    chain,
     chain_steps,
     test_results,
     command_line,

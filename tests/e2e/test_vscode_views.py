@@ -95,19 +95,6 @@ def test_goes_where_the_model_leads_and_back(opened, ledger, wait, document):
     bench.press("Control+;", "b")
     wait(lambda: bench.cursor() == first, "the first suspect again")
 
-    # the same as a graph, with a table for who does not see it
-    bench.press("Control+;", "j")
-    bench.see(".quick-input-title", "Where to look next from")
-    page.locator(".quick-input-titlebar .codicon-type-hierarchy").click()
-    graph = bench.explanation()
-    graph.locator("svg [data-node]").first.wait_for()
-    assert graph.locator("table tr").count() > 2
-    bench.command("View: Toggle Primary Side Bar Visibility")
-    bench.drag(742, 500)
-    document(bench, "vscode-graph.png")
-    graph.locator("td button").first.click()
-    wait(lambda: bench.cursor() != first, "the place in the table is opened")
-
     # what was learned from that is shown, and forgotten
     bench.command("Suspectra: Show Learned Jumps")
     bench.see(".monaco-dialog-box", "of your")

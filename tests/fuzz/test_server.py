@@ -55,7 +55,6 @@ METHODS = st.sampled_from(
         "$/cancelRequest",
         "suspectra/suspects",
         "suspectra/techniques",
-        "suspectra/chain",
         "suspectra/explanation",
         "no/such/method",
     ]
@@ -67,7 +66,7 @@ QUESTIONS = [
     "textDocument/inlayHint",
     "workspace/symbol",
 ]
-OWN = ["suspectra/suspects", "suspectra/chain", "suspectra/explanation", "suspectra/testResults", "suspectra/coverage"]
+OWN = ["suspectra/suspects", "suspectra/explanation", "suspectra/testResults", "suspectra/coverage"]
 IDS = st.one_of(st.none(), st.integers(1, 10**6), st.text(min_size=1, max_size=6))
 
 

@@ -134,17 +134,6 @@ def test_a_choice_made_after_a_new_run_leads_where_it_said(client, shop, find_li
     assert there == wanted[number - 1]
 
 
-def test_the_picture_shows_the_lines_it_was_asked_for(client, shop, find_line, ask_behind_a_ranking):
-    client.start(shop)
-    params = {"uri": (shop / "shop/vouchers.py").as_uri(), "line": find_line(shop / "shop/vouchers.py", FAULT)}
-    before = client.request("suspectra/chain", params)
-    after = ask_behind_a_ranking("suspectra/chain", params)
-    assert [node["label"] for node in after["nodes"]] == [node["label"] for node in before["nodes"]]
-    for node in after["nodes"]:
-        if node["location"]:
-            assert node["label"] == f"{node['location']['file']}:{node['location']['line']}"
-
-
 def test_the_next_suspect_by_steps_is_a_suspect(client, shop, ask_behind_a_ranking):
     client.configuration = {"order": "steps"}
     client.start(shop)

@@ -1,7 +1,6 @@
 """Moving through code by the debugging model: jumps, steps, the way back, marks, and what is learned from moves."""
 
 import json
-import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -9,7 +8,6 @@ from suspectra_server.session import learned_moves as learned_module
 from suspectra_server.state.trail import Stop, Trail
 
 INVALID_PARAMS = -32602
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +144,6 @@ def test_without_a_ranking_there_is_nowhere_to_go(client, tmp_path):
     assert client.command("jump") is None
     assert client.command("back") is None
     assert client.command("nextSuspect") is None
-    assert client.request("suspectra/chain", {"uri": (tmp_path / "x.py").as_uri(), "line": 0}) is None
     assert client.command("markInnocent", (tmp_path / "x.py").as_uri(), 0) is False
 
 
@@ -257,35 +254,6 @@ def test_when_all_are_innocent_nobody_is_left(client, shop):
         client.command("markInnocent", suspect["uri"], suspect["line"] - 1, "function")
     assert client.command("nextSuspect") is None
     client.wait(lambda: not client.marks(shop))
-
-
-# the picture
-
-
-def test_the_chain_around_a_line(client, shop, vouchers, find_line):
-    client.start(shop)
-    line = find_line(vouchers, "off = off - amount")
-    chain = client.request("suspectra/chain", {"uri": vouchers.as_uri(), "line": line})
-    drawing = ET.fromstring(chain["svg"])
-    assert drawing.find(f"{SVG}title").text == f"Where a reader of shop/vouchers.py:{line + 1} goes next"
-    ids = {node["id"] for node in chain["nodes"]}
-    assert {int(g.get("data-node")) for g in drawing.iter(f"{SVG}g")} == ids
-    assert chain["nodes"][0]["location"]["line"] == line + 1
-    assert {node["kind"] for node in chain["nodes"]} == {"location", "rank"}
-    assert all({edge["source"], edge["target"]} <= ids for edge in chain["edges"])
-    out = [edge["probability"] for edge in chain["edges"] if edge["source"] == chain["nodes"][0]["id"]]
-    assert 0.5 < sum(out) <= 1 + 1e-9
-    assert client.request("suspectra/chain", {"uri": vouchers.as_uri(), "line": 10_000}) is None
-    for params in (
-        None,
-        {},
-        {"uri": 3, "line": 0},
-        {"uri": "file:///x", "line": -1},
-        {"uri": "file:///x", "line": True},
-    ):
-        with pytest.raises(client.Error) as caught:
-            client.request("suspectra/chain", params)
-        assert caught.value.code == INVALID_PARAMS
 
 
 # learning

@@ -106,7 +106,6 @@ def everything(folder, uri, line):
     yield "workspace/symbol", {"query": ""}
     yield "suspectra/suspects", {}
     yield "suspectra/techniques", {}
-    yield "suspectra/chain", {"uri": uri, "line": line}
     yield "suspectra/explanation", {"uri": uri, "line": line}
     yield "suspectra/testResults", {}
     yield "suspectra/causes", {}

@@ -2,7 +2,6 @@
 
 import * as vscode from 'vscode';
 
-import type { Chains } from './chains';
 import type { Server } from './client';
 import type { Card } from './failureCards';
 import { groupOf, mergeGroups, selectGroup, splitGroup } from './groupPicker';
@@ -26,7 +25,6 @@ interface Parts {
   model: Model;
   view: SuspectsView;
   status: StatusItem;
-  chains: Chains;
   slices: Slices;
   testing: Testing;
   testingView: TestingView;
@@ -36,7 +34,7 @@ type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, model, view, status, chains, slices, testing, testingView } = parts;
+  const { server, model, view, status, slices, testing, testingView } = parts;
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
@@ -107,16 +105,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     clearExamined: () => server.command(serverCommands.clearExamined),
     jump: async (suspect, argument) => {
       const from = suspect ? cursorAt(suspect.uri, suspect.range.start.line) : (fromArgument(argument) ?? cursor());
-      const show = ({ origin }: { origin: { uri: string; line: number } }) =>
-        void chains.show(origin.uri, origin.line - 1);
-      if (!(await jump(server, from, show))) {
+      if (!(await jump(server, from))) {
         showStatus(t('There is nowhere to go from here'));
       }
     },
-    showChain: async (suspect, argument) =>
-      chains.show(
-        ...(isLocation(argument) && !suspect ? ([argument.uri, argument.line] as const) : locationOf(suspect)),
-      ),
     showLearned: async () => {
       const learned = (await server.command(serverCommands.showLearned)) as Learned;
       await vscode.window.showInformationMessage(learnedText(learned), {

@@ -14,7 +14,7 @@ export const STYLE = `
 `;
 
 /** Clicks report `location`, `failing 0`, `passing 3`, or one of these. */
-export const ACTIONS = ['next', 'jump', 'chain', 'examined', 'innocent'] as const;
+export const ACTIONS = ['next', 'jump', 'examined', 'innocent'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** Why a statement has its rank. */
@@ -80,7 +80,6 @@ function actions({ examined, innocent }: Reasons): Html[] {
   return [
     button('next', t('Next Suspect')),
     button('jump', t('Where to look next')),
-    button('chain', t('Show as a graph')),
     ...(examined ? [] : [button('examined', t('Mark as Examined'))]),
     ...(innocent ? [] : [button('innocent', t('Mark as Innocent'))]),
   ];

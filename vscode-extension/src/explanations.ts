@@ -100,7 +100,6 @@ export class Explanations implements vscode.Disposable {
     const names = {
       next: 'nextSuspect',
       jump: 'jump',
-      chain: 'showChain',
       examined: 'markExamined',
       innocent: 'markInnocent',
     } as const;

@@ -3,7 +3,6 @@ import * as vscode from 'vscode';
 import { registerAgentTools } from './agentTools';
 import { Answers } from './answers';
 import { CausesView } from './causes';
-import { Chains } from './chains';
 import { Server } from './client';
 import { registerCommands } from './commands';
 import { Debugging } from './debugging';
@@ -44,7 +43,6 @@ export function activate(context: vscode.ExtensionContext): void {
   const model = new Model(started);
   const status = new StatusItem(model);
   const view = new SuspectsView(model, context.workspaceState);
-  const chains = new Chains(started, model);
   const slices = new Slices(started);
   const testing = new Testing(started, model);
   const testingView = new TestingView(started);
@@ -55,7 +53,6 @@ export function activate(context: vscode.ExtensionContext): void {
     model,
     status,
     view,
-    chains,
     slices,
     new CausesView(started, model),
     new Runs(started),
@@ -69,7 +66,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Terminals(started, context.environmentVariableCollection),
     testing,
     testingView,
-    registerCommands({ server: started, model, view, status, chains, slices, testing, testingView }),
+    registerCommands({ server: started, model, view, status, slices, testing, testingView }),
     started.onDidExecute((done) => {
       const target = destination(done);
       if (target) {

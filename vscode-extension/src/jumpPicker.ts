@@ -11,11 +11,7 @@ import { jumpTitle, moveText } from './messages';
 const MAX_MOVES = 20;
 
 /** Offer where to go from the cursor, and go there. Resolves to whether there was anything to offer. */
-export async function jump(
-  server: Server,
-  cursor: Cursor | undefined,
-  showChain: (from: Jump) => void,
-): Promise<boolean> {
+export async function jump(server: Server, cursor: Cursor | undefined): Promise<boolean> {
   const offer = (await server.command(serverCommands.jump, cursor ?? null, {
     ask: false,
     limit: MAX_MOVES,
@@ -23,7 +19,7 @@ export async function jump(
   if (!offer?.moves.length) {
     return false;
   }
-  const move = await choose(offer, showChain);
+  const move = await choose(offer);
   if (move) {
     const to = { uri: move.uri, line: move.range.start.line };
     await server.command(serverCommands.jump, cursor ?? null, { ask: false, limit: 1, to });
@@ -31,24 +27,15 @@ export async function jump(
   return true;
 }
 
-async function choose(offer: Jump, showChain: (from: Jump) => void): Promise<Move | undefined> {
-  const graph: vscode.QuickInputButton = {
-    iconPath: new vscode.ThemeIcon('type-hierarchy'),
-    tooltip: t('Show as a graph'),
-  };
+async function choose(offer: Jump): Promise<Move | undefined> {
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { move: Move }>();
   pick.title = jumpTitle(offer);
   pick.placeholder = t('Most likely first');
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
-  pick.buttons = [graph];
   pick.items = offer.moves.map((move) => ({ ...moveText(move), move }));
   return new Promise((done) => {
     const listeners = vscode.Disposable.from(
-      pick.onDidTriggerButton(() => {
-        showChain(offer);
-        pick.hide();
-      }),
       pick.onDidAccept(() => {
         done(pick.selectedItems[0]?.move);
         pick.hide();

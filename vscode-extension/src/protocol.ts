@@ -331,13 +331,6 @@ export interface DebugLaunch {
   stops: Location[];
 }
 
-/** Result of the `suspectra/chain` request. */
-export interface Chain {
-  svg: string;
-  nodes: { id: number; kind: 'location' | 'rank' | 'subgraph'; label: string; location: CodeLocation | null }[];
-  edges: { source: number; target: number; probability: number; reasons: string[] }[];
-}
-
 /** Result of the `suspectra/commandLine` request. */
 export interface CommandLine {
   commandLine: string;
@@ -349,7 +342,6 @@ export const methods = {
   status: 'suspectra/status',
   suspects: 'suspectra/suspects',
   techniques: 'suspectra/techniques',
-  chain: 'suspectra/chain',
   explanation: 'suspectra/explanation',
   testResults: 'suspectra/testResults',
   coverage: 'suspectra/coverage',

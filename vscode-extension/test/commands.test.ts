@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as vscode from 'vscode';
 
-import type { Chains } from '../src/chains';
 import { registerCommands } from '../src/commands';
 import { Model } from '../src/model';
 import { type Jump, methods, type Move, serverCommands } from '../src/protocol';
@@ -18,7 +17,6 @@ import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
 
 let server: ScriptedServer;
-let chains: unknown[][];
 let all: vscode.Disposable;
 
 beforeEach(async () => {
@@ -29,9 +27,7 @@ beforeEach(async () => {
   const memory = { get: (_key: string, otherwise: unknown) => otherwise, update: () => Promise.resolve() };
   const view = new SuspectsView(model, memory as unknown as vscode.Memento);
   const bar = new StatusItem(model);
-  chains = [];
   const testing = new Testing(server.server, model);
-  const recorder = { show: (...args: unknown[]) => Promise.resolve(chains.push(args)) } as unknown as Chains;
   const slices = {} as unknown as Slices;
   all = vscode.Disposable.from(
     registerCommands({
@@ -39,7 +35,6 @@ beforeEach(async () => {
       model,
       view,
       status: bar,
-      chains: recorder,
       slices,
       testing,
       testingView: new TestingView(server.server),
@@ -179,9 +174,7 @@ describe('a command about a line', () => {
     workbench.edit('/project/shop/cart.py', 4);
     server.answers[serverCommands.explain] = {};
     await give('explain', argument);
-    await give('showChain', argument);
     expect(server.calls).toEqual([[serverCommands.explain, ...place]]);
-    expect(chains).toEqual([place]);
     expect(workbench.statusMessages).toEqual([]);
   });
 

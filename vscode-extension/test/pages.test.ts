@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { answer } from '../src/answerPage';
-import { chainPage, noChain } from '../src/chainPage';
 import { explanation, noLongerSuspect } from '../src/explanationPage';
 import { html, page } from '../src/html';
 import { format, setTranslator, t } from '../src/l10n';
-import type { Chain, CodeLocation, Reasons, Test } from '../src/protocol';
+import type { CodeLocation, Reasons, Test } from '../src/protocol';
 
 const location: CodeLocation = {
   uri: 'file:///project/shop/cart.py',
@@ -109,34 +108,6 @@ describe('an explanation', () => {
 
   it('says when a line is not a suspect any more', () => {
     expect(noLongerSuspect('a.py:3').text).toContain('not a suspect any more');
-  });
-});
-
-describe('a chain', () => {
-  const chain: Chain = {
-    svg: '<svg><g data-node="0"></g><g data-node="7"></g></svg>',
-    nodes: [
-      { id: 0, kind: 'location', label: 'cart.py:12', location },
-      { id: 7, kind: 'location', label: 'tax.py:3', location: { ...location, file: 'tax.py', line: 3 } },
-      { id: 9, kind: 'rank', label: 'rank 2', location: null },
-    ],
-    edges: [
-      { source: 0, target: 9, probability: 0.25, reasons: [] },
-      { source: 0, target: 7, probability: 0.75, reasons: ['calls this', 'same function'] },
-      { source: 7, target: 0, probability: 1, reasons: [] },
-    ],
-  };
-
-  it('is a picture to click and a table to read, the likeliest first', () => {
-    const text = chainPage(chain, 'cart.py:12').text;
-    expect(text).toContain('<g data-node="7" data-action="node 7" tabindex="0" role="link">');
-    expect([...text.matchAll(/<td class="number">(\d+ %)/g)].map(([, percent]) => percent)).toEqual(['75 %', '25 %']);
-    expect(text).toContain('calls this, same function');
-    expect(text).toContain('<td>rank 2</td>');
-  });
-
-  it('says when there is none', () => {
-    expect(noChain('a.py:1').text).toContain('no model around this line');
   });
 });
 
