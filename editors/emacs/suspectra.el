@@ -323,18 +323,22 @@ It is the passing test that goes nearly the same way."
   (interactive)
   (suspectra--command "clearExamined"))
 
+(defun suspectra--groups ()
+  "The failure groups, where there are several; one that is alone has no number."
+  (seq-filter (lambda (group) (plist-get group :id))
+              (plist-get (suspectra--request :suspectra/suspects '(:limit 0)) :groups)))
+
 (defun suspectra--group (prompt &optional others)
   "Choose a failure group with PROMPT; with OTHERS, one that is not current."
   (let ((groups (seq-filter (lambda (group) (not (and others (eq (plist-get group :current) t))))
-                            (plist-get (suspectra--request :suspectra/suspects '(:limit 0)) :groups))))
+                            (suspectra--groups))))
     (if (null groups)
         (user-error "All failing tests probably share a fault")
       (suspectra--choose prompt groups (lambda (group) (plist-get group :heading))))))
 
 (defun suspectra--current-group ()
   "The failure group whose suspects are shown."
-  (seq-find (lambda (group) (eq (plist-get group :current) t))
-            (plist-get (suspectra--request :suspectra/suspects '(:limit 0)) :groups)))
+  (seq-find (lambda (group) (eq (plist-get group :current) t)) (suspectra--groups)))
 
 (defun suspectra-group ()
   "Choose the failure group whose suspects are shown."

@@ -40,15 +40,16 @@ class ExtensionCommand:
 
 EXTENSION_COMMANDS = (
     ExtensionCommand("open", "Open Suspect", icon="go-to-file"),
+    ExtensionCommand("runAgain", "Run Again", icon="debug-rerun", enablement="isWorkspaceTrusted"),
     ExtensionCommand("showExamined", "List the Examined Suspects", enablement="suspectra.empty == allExamined"),
     ExtensionCommand("showSlicePicture", "Show the Slice as a Picture", icon="graph", enablement="suspectra.hasSlice"),
     ExtensionCommand("clearSlice", "Show All Code Again", icon="clear-all", enablement="suspectra.hasSlice"),
     ExtensionCommand("filter", "Filter the Suspects…", icon="filter"),
     ExtensionCommand("clearFilter", "Clear the Filter", icon="clear-all", enablement="suspectra.filtered"),
-    ExtensionCommand("groupBy.none", "Do Not Group", enablement="suspectra.grouping != none"),
-    ExtensionCommand("groupBy.file", "Group by File", enablement="suspectra.grouping != file"),
     ExtensionCommand("groupBy.function", "Group by Function", enablement="suspectra.grouping != function"),
+    ExtensionCommand("groupBy.file", "Group by File", enablement="suspectra.grouping != file"),
     ExtensionCommand("groupBy.test", "Group by Failing Test", enablement="suspectra.grouping != test"),
+    ExtensionCommand("groupBy.none", "Do Not Group", enablement="suspectra.grouping != none"),
     ExtensionCommand("restart", "Restart Server"),
     ExtensionCommand(
         "cancelInstallation", "Cancel the Installation of the Server", enablement="suspectra.state == installing"

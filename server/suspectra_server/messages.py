@@ -82,7 +82,9 @@ class Suspect(Figures):
     reason: str
     findings: list[str]
     source: str
-    badges: list[str]
+    raised: bool
+    repairs: int
+    tie: int
     failingTests: list[str]
     group: int | None
     examined: bool
@@ -118,8 +120,8 @@ class GroupOverview(TypedDict):
     id: int | None
     title: str
     heading: str
-    failure: str
     names: str
+    failure: str
     uri: str | None
     range: lsp.Range | None
     sure: bool
@@ -143,7 +145,6 @@ class Suspects(TypedDict):
     collectionErrors: list[CollectionError]
     tiedBeyond: int
     failedRuns: list[FailedRun]
-    failures: list[GroupOverview]
     groups: list[GroupOverview]
     suspects: list[Suspect]
 

@@ -97,6 +97,12 @@ class Command:
 _CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. If that is a suspect, the step starts from it.")
 _URI = Field("uri", "string", "The document.")
 _LINE = Field("line", "number", "A line of the document as it is in the editor, counted from 0.")
+_SCOPE = Field(
+    "scope?",
+    '"line" | "function"',
+    "The statement (the default), or its whole function: at module level, all statements of the file outside of"
+    " functions.",
+)
 _TEST = Field(
     "test?",
     "string",
@@ -183,9 +189,10 @@ COMMANDS = (
     Command(
         "markExamined",
         "Mark as Examined",
-        (_URI, _LINE),
+        (_URI, _LINE, _SCOPE),
         "boolean",
-        "Mark a suspect as examined, and no longer mark its line. True if there was a suspect on that line.",
+        "Mark a suspect as examined, or its whole function, and no longer mark its lines. True if there was a suspect "
+        "on that line.",
         icon="check",
     ),
     Command(
@@ -194,7 +201,7 @@ COMMANDS = (
         (
             _URI,
             _LINE,
-            Field("scope?", '"line" | "function"', "What is innocent: the statement (the default) or its function."),
+            _SCOPE,
         ),
         "boolean",
         "Declare a statement, or the whole function it is in, not at fault: it is no longer marked, and the debugging"
@@ -564,16 +571,10 @@ SUSPECTS_RESULT = (
         " error says why. They are listed until the next run.",
     ),
     Field(
-        "failures",
-        "Group[]",
-        "The failing tests by failure group, the largest first. Where all probably share a fault, there is one group,"
-        " whose `id` is null.",
-    ),
-    Field(
         "groups",
         "Group[]",
-        "The failure groups of each folder that has several, the largest first. Empty where all failing tests probably"
-        " share a fault.",
+        "The failing tests of each folder by failure group, the largest group first. Where all of a folder probably"
+        " share a fault, that is one group, whose `id` is null.",
     ),
     Field(
         "suspects",
@@ -585,12 +586,22 @@ SUSPECTS_RESULT = (
 
 GROUP_OVERVIEW = (
     Field("folder", "DocumentUri", "The workspace folder."),
-    Field("id", "number", "Its number, which stays the same when tests run again."),
-    Field("title", "string", "The exception and where it was raised, or the exception and the first suspect."),
+    Field(
+        "id",
+        "number | null",
+        "Its number, which stays the same when tests run again; null for the only one of a folder.",
+    ),
+    Field(
+        "title",
+        "string",
+        "The exception and where it was raised, or the exception and the first suspect; empty for the only one.",
+    ),
     Field("heading", "string", 'With the number of its tests: "✗ 3 tests: UnbalancedEntry at journal.py:41".'),
-    Field("failure", "string", "What its first test expected and got, or else by what it failed."),
-    Field("names", "string", "The first test without its file, and how many more there are."),
-    Field("uri, range", "DocumentUri | null, Range | null", "The line of test code in which that test failed."),
+    Field("names", "string", "The first of its tests without file and parameters, and how many more there are."),
+    Field("failure", "string", "The exception by which that test failed, with what was expected if that is known."),
+    Field(
+        "uri, range", "DocumentUri | null, Range | null", "The line of test code in which it failed, if it is known."
+    ),
     Field("sure", "boolean", 'False for C and C++, in which groups are less certain; the heading says "perhaps".'),
     Field("tests", "string[]", "Its failing tests."),
     Field("uncovered", "string[]", "Those of its tests that executed nothing that can be a suspect."),
@@ -625,11 +636,12 @@ SUSPECT = (
         " these sources.",
     ),
     Field("source", "string", "Its first line as it is now, without indentation."),
+    Field("raised", "boolean", "Whether a failing test failed in it."),
+    Field("repairs", "number", "How many failing tests, of `ef + nf`, pass with the best alteration of it."),
     Field(
-        "badges",
-        "string[]",
-        "What is remarkable about it, in a word or two each: changed since failing tests passed, where a test failed,"
-        " how many failing tests an alteration repairs.",
+        "tie",
+        "number",
+        "Suspects of a group with the same number are equal for the tests, even if something else puts them in order.",
     ),
     Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),
@@ -756,7 +768,11 @@ SLICE_RESULT = (
     Field("steps", "Step[]", "The roots of the tree, which has 200 steps at most."),
     Field("files", "{uri: DocumentUri, lines: number[]}[]", "All lines of the slice, counted from 0."),
     Field("leftOut", "string[]", "What could not be traced, in sentences."),
-    Field("svg", "string", "A picture of the nearest steps, self-contained: no scripts, links or requests. Names in it are escaped."),
+    Field(
+        "svg",
+        "string",
+        "A picture of the nearest steps, self-contained: no scripts, links or requests. Names in it are escaped.",
+    ),
 )
 
 CAUSES_RESULT = (

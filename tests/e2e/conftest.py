@@ -383,6 +383,7 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
 
 
 STATUS = "#suspectra\\.suspectra\\.status"
+ROWS = "#workbench\\.parts\\.sidebar .monaco-list-row"
 
 
 class Workbench:
@@ -487,9 +488,32 @@ class Workbench:
         """What the open list of choices offers, as a screen reader reads it."""
         return self._spoken(".quick-input-list .monaco-list-row")
 
+    def rows(self) -> list[str]:
+        """The rows of the views in the side bar, as a screen reader reads them."""
+        return self._spoken(ROWS)
+
     def suspects(self) -> list[str]:
-        """The rows of the Suspects view, as a screen reader reads them."""
-        return self._spoken("#workbench\\.parts\\.sidebar .monaco-list-row")
+        """The rows of suspects in the Suspects view, as a screen reader reads them."""
+        return [row for row in self.rows() if row.startswith("Rank ")]
+
+    @property
+    def ranked(self) -> Locator:
+        """The rows of suspects in the Suspects view."""
+        return self.page.locator(f"{ROWS}[aria-label^='Rank ']")
+
+    def unfold(self, text: str) -> Locator:
+        """Open a row of the side bar, so that those below it are listed."""
+        row = self.see(ROWS, text)
+        if row.get_attribute("aria-expanded") == "false":
+            row.locator(".monaco-tl-twistie").click()
+        until(lambda: row.get_attribute("aria-expanded") == "true", f"{text!r} is open")
+        return row
+
+    def open_suspect(self, function: str, line: int) -> None:
+        """Open a line of a function that has several suspects by its row in the Suspects view."""
+        self.unfold(f"{function} · ")
+        self.page.locator(f"{ROWS}[aria-label*=', line {line},']").first.click()
+        until(lambda: self.cursor()[1] == line, f"line {line} is open")
 
     def _spoken(self, rows: str) -> list[str]:
         # all at once, since rows come and go

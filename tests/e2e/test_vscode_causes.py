@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 SIDEBAR = "#workbench\\.parts\\.sidebar"
-ROWS = f"{SIDEBAR} .monaco-list-row"
 FILE = "src/ledger/discounts.py"
 RIGHT, WRONG = "if quantity < self.at_least", "if quantity <= self.at_least"
 TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
@@ -29,7 +28,7 @@ def test_the_cause_is_beside_the_suspects_and_values_are_at_its_lines(unrecorded
     bench.command("Suspectra: Next Step to the Failure")
     wait(lambda: bench.cursor()[0] == "discounts.py", "the cause is open")
     bench.see(".editor-instance .view-lines", "= ")
-    assert any("Probable causes" in row for row in bench.suspects())
+    assert any("Probable causes" in row for row in bench.rows())
     bench.picture("walked")
 
     # where it and a passing test part: both places, and both runs beside each other

@@ -14,7 +14,6 @@ import pytest
 
 FILE, RIGHT, WRONG = "src/ledger/discounts.py", "if quantity < self.at_least", "if quantity <= self.at_least"
 TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
-ROWS = "#workbench\\.parts\\.sidebar .monaco-list-row"
 STOPPED = ".debug-top-stack-frame-line"
 BREAKPOINTS = ".codicon-debug-breakpoint:visible"
 MANIFEST = {
@@ -46,7 +45,7 @@ class TestWithDebugger:
 
         # from the suspect: debugpy runs a failing test, and stops there
         first = unrecorded.ranked()[0]
-        bench.page.locator(ROWS).first.click()
+        bench.ranked.first.click()
         wait(lambda: bench.cursor() == ("discounts.py", first[1]), "the first suspect is open")
         bench.command("Suspectra: Debug Here")
         bench.see(".debug-toolbar", patience=60)
@@ -90,7 +89,7 @@ def test_without_a_debugger_it_says_what_to_install(ledger, workbench, wait):
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     file, line = ledger.ranked()[0]
-    bench.page.locator(ROWS).first.click()
+    bench.ranked.first.click()
     wait(lambda: bench.cursor() == (Path(file).name, line), "the first suspect is open")
     bench.command("Suspectra: Debug Here")
     bench.see(".notifications-toasts", "needs the extension Python Debugger")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-SIDEBAR = "#workbench\\.parts\\.sidebar"
-ROWS = f"{SIDEBAR} .monaco-list-row"
+import re
+
 FILE = "src/ledger/discounts.py"
 RIGHT, WRONG = "if quantity < self.at_least", "if quantity <= self.at_least"
 TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
@@ -34,8 +34,9 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     # the row, the badge, the line, the lens and the hover say what was found
     wait(lambda: FOUND in bench.suspects()[0], "the first row says it")
     assert "Rank 1, BulkDiscount.off" in bench.suspects()[0]
+    assert re.search(r", repairs [1-3]/3,", bench.suspects()[0])
     bench.see(".activitybar .badge")
-    bench.page.locator(ROWS).first.click()
+    bench.ranked.first.click()
     wait(lambda: bench.cursor()[0] == "discounts.py", "the suspect is open")
     bench.see(".codelens-decoration", FOUND)
     bench.hover_at_cursor("repairs")
@@ -43,12 +44,12 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     document(bench, "vscode-investigation.png")
 
     # once all tests were run with it, its action shows the change first
-    bench.page.locator(ROWS).first.click()
+    bench.ranked.first.click()
     wait(lambda: bench.cursor() == ("discounts.py", 24), "the suspect is open again")
     bench.command("Suspectra: Test This Suspect")
     bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 120)
     bench.command("Notifications: Clear All Notifications")
-    bench.page.locator(ROWS).first.click()
+    bench.ranked.first.click()
     bench.press("Control+.")
     bench.see(".action-widget .monaco-list-row", "Apply `<=` → `<`, which repairs")
     bench.see(".action-widget .monaco-list-row", "Apply `<=` → `<`, which repairs").click()

@@ -64,15 +64,12 @@ def names(fields):
         (messages.Suspect, protocol.SUSPECT),
         (messages.CollectionError, protocol.COLLECTION_ERROR),
         (messages.GroupOverview, protocol.GROUP_OVERVIEW),
-        (messages.Group, protocol.GROUP_RESULT),
+        (messages.GroupSuspects, protocol.GROUP_RESULT),
         (messages.Technique, protocol.TECHNIQUE),
         (messages.Jump, protocol.JUMP),
         (messages.CodeLocation, protocol.CODE_LOCATION),
         (messages.Move, protocol.CODE_LOCATION + protocol.MOVE),
         (messages.Learned, protocol.LEARNED),
-        (messages.Chain, protocol.CHAIN_RESULT),
-        (messages.Node, protocol.NODE),
-        (messages.Edge, protocol.EDGE),
         (messages.Explanation, protocol.EXPLANATION_RESULT),
         (messages.Test, protocol.TEST),
         (messages.TestResults, protocol.TEST_RESULTS_RESULT),
@@ -90,6 +87,7 @@ def test_every_declared_field_is_sent(client, shop, capable):
     answer = client.suspects()
     assert answer.keys() == names(protocol.SUSPECTS_RESULT)
     assert answer["suspects"][0].keys() == names(protocol.SUSPECT)
+    assert answer["groups"][0].keys() == names(protocol.GROUP_OVERVIEW)
     assert client.statuses[-1].keys() == names(protocol.STATUS_PARAMS)
     assert client.request("suspectra/techniques")[0].keys() == names(protocol.TECHNIQUE)
     best = answer["suspects"][0]

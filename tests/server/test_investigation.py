@@ -110,7 +110,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
 
     first = client.suspects()["suspects"][0]
     assert first["line"] == IF + 1
-    assert first["findings"][0] == FOUND
+    assert (first["findings"][0], first["repairs"]) == (FOUND, 2)
     assert SWITCHED in first["findings"]
     assert FOUND in next(d["message"] for d in client.diagnostics[uri] if d["range"]["start"]["line"] == IF)
     at = {"textDocument": {"uri": uri}, "position": {"line": IF, "character": 5}}

@@ -130,6 +130,7 @@ def test_lines_that_were_edited_are_no_places_to_go_to(client, shop, vouchers, f
         ("back", [1]),
         ("markInnocent", []),
         ("markInnocent", ["file:///x.py", 1, "file"]),
+        ("markExamined", ["file:///x.py", 1, "file"]),
     ],
 )
 def test_bad_arguments_of_moves_are_refused(client, shop, command, arguments):
@@ -238,13 +239,15 @@ def test_marking_changes_the_chain_at_once(client, shop, vouchers, find_line):
     assert first["line"] in {move["line"] for move in client.command("jump", at)["moves"]}
 
 
-def test_a_whole_function_can_be_innocent(client, shop, vouchers, find_line):
+@pytest.mark.parametrize("command", ["markInnocent", "markExamined"])
+def test_a_whole_function_can_be_marked(client, shop, vouchers, find_line, command):
     client.start(shop)
     line = find_line(vouchers, "off = off - amount")
     function = client.command("jump", cursor(vouchers, line))["origin"]["function"]
-    assert client.command("markInnocent", vouchers.as_uri(), line, "function") is True
+    assert client.command(command, vouchers.as_uri(), line, "function") is True
     for suspect in client.suspects()["suspects"]:
-        assert suspect["innocent"] is suspect["examined"] is (suspect["function"] == function)
+        assert suspect["examined"] is (suspect["function"] == function)
+        assert suspect["innocent"] is (suspect["examined"] and command == "markInnocent")
     assert line + 1 not in {mark for file, mark in client.marks(shop) if file == "shop/vouchers.py"}
 
 

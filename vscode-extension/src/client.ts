@@ -131,7 +131,10 @@ export class Server implements vscode.Disposable {
     );
     client.registerFeature({
       fillClientCapabilities(capabilities) {
-        capabilities.experimental = { ...(capabilities.experimental as object), suspectra: { status: true, commandLinks: true } };
+        capabilities.experimental = {
+          ...(capabilities.experimental as object),
+          suspectra: { status: true, commandLinks: true },
+        };
       },
       initialize: () => undefined,
       getState: () => ({ kind: 'static' }),

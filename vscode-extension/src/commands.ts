@@ -14,7 +14,7 @@ import { type Cursor, cursor, open, locationOf } from './locations';
 import { type CommandLine, type Learned, methods, serverCommands, type Suspect } from './protocol';
 import type { Slices } from './slices';
 import type { StatusItem } from './status';
-import { suspectOf, type SuspectsView } from './suspectsView';
+import { isFunction, suspectOf, type SuspectsView } from './suspectsView';
 import { selectTechnique } from './techniquePicker';
 import type { Testing } from './testing';
 import type { TestingView } from './testingView';
@@ -58,10 +58,16 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const about =
     (command: string, otherwise = t('This line is not a suspect')): Run =>
     async (suspect, argument) => {
-      const location: [string, number] =
-        isLocation(argument) && !suspect ? [argument.uri, argument.line] : locationOf(suspect);
-      if (!(await server.command(command, ...location))) {
+      if (!(await server.command(command, ...placeOf(suspect, argument)))) {
         showStatus(otherwise);
+      }
+    };
+  const mark =
+    (command: string): Run =>
+    async (suspect, argument) => {
+      const scope = isFunction(argument) ? ['function'] : [];
+      if (!(await server.command(command, ...placeOf(suspect, argument), ...scope))) {
+        showStatus(t('This line is not a suspect'));
       }
     };
   const commands: Record<string, Run> = {
@@ -100,8 +106,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     explain: about(serverCommands.explain),
     whyNot: about(serverCommands.whyNot, t('Nothing is measured on this line')),
     tellApart: about(serverCommands.tellApart),
-    markExamined: about(serverCommands.markExamined),
-    markInnocent: about(serverCommands.markInnocent),
+    markExamined: mark(serverCommands.markExamined),
+    markInnocent: mark(serverCommands.markInnocent),
     clearExamined: () => server.command(serverCommands.clearExamined),
     jump: async (suspect, argument) => {
       const from = suspect ? cursorAt(suspect.uri, suspect.range.start.line) : (fromArgument(argument) ?? cursor());
@@ -141,8 +147,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showOutput: () => server.output.show(),
     goToError: async (_, card) =>
       isCard(card) && card.location && open(card.location.uri, card.location.line, card.location.character),
-    runAgain: async (_, card) =>
-      isCard(card) && card.folder ? server.command(serverCommands.runTests, [card.folder]) : runTests(server),
+    runAgain: async (_, row) => {
+      const [folder, tests] = isCard(row) ? [row.folder] : targetOf(row, (item) => testing.testsOf(item));
+      await (folder ? runAgain(server, folder, tests) : runTests(server));
+    },
     recordInTerminal: () => recordInTerminal(server),
     copyCommandLine: async () => {
       await vscode.env.clipboard.writeText((await commandLine(server)).line);
@@ -167,7 +175,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 
 /** What is done with a suspect of another failure group begins with that group. */
 async function showGroupOf(suspect: Suspect | undefined, { server, model }: Parts): Promise<void> {
-  const group = suspect && model.groupOf(suspect);
+  const group = suspect && model.failureOf(suspect);
   if (group && !group.current) {
     await selectGroup(server, model, group);
   }
@@ -208,6 +216,11 @@ async function runTests(server: Server): Promise<void> {
   }
 }
 
+/** Record the tests of a folder again, or some of them. */
+async function runAgain(server: Server, folder: string, tests: string[] | null | undefined): Promise<void> {
+  await server.command(serverCommands.runTests, [folder], ...(tests ? [{ [folder]: tests }] : []));
+}
+
 /** Record in a terminal, where the user sees the command line and can change it. */
 async function recordInTerminal(server: Server): Promise<void> {
   const { line, folder } = await commandLine(server);
@@ -229,6 +242,11 @@ async function commandLine(server: Server): Promise<{ line: string; folder: vsco
     throw new Error(t('No folder is open.'));
   }
   return { line: answer.commandLine, folder };
+}
+
+/** The line that a command is about: of a row, of a panel, or that with the cursor. */
+function placeOf(suspect: Suspect | undefined, argument: unknown): [string, number] {
+  return isLocation(argument) && !suspect ? [argument.uri, argument.line] : locationOf(suspect);
 }
 
 function isCard(argument: unknown): argument is Card {

@@ -2,9 +2,9 @@
 
 import { t } from './l10n';
 import type { Suspect, Suspects } from './protocol';
-import { suspectName } from './messages';
 
-export const GROUPINGS = ['none', 'file', 'function', 'test'] as const;
+/** The default first: a row for each function. */
+export const GROUPINGS = ['function', 'file', 'test', 'none'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface Group {
@@ -32,8 +32,23 @@ export function emptiness(report: Suspects | undefined, shown: number, examined:
   return report && ['ready', 'stale'].includes(report.state) ? 'noSuspects' : 'unknown';
 }
 
+/** The suspects of each function, that of the best one first. */
+export function byFunction(suspects: readonly Suspect[]): [Suspect, ...Suspect[]][] {
+  const functions = new Map<string, [Suspect, ...Suspect[]]>();
+  for (const suspect of suspects) {
+    const key = `${suspect.uri} ${suspect.function}`;
+    const same = functions.get(key);
+    if (same) {
+      same.push(suspect);
+    } else {
+      functions.set(key, [suspect]);
+    }
+  }
+  return [...functions.values()];
+}
+
 /** The suspects in groups, the group of the best one first; a suspect is in the group of each failing test. */
-export function grouped(suspects: readonly Suspect[], grouping: Exclude<Grouping, 'none'>): Group[] {
+export function grouped(suspects: readonly Suspect[], grouping: 'file' | 'test'): Group[] {
   const groups = new Map<string, Group>();
   for (const suspect of suspects) {
     for (const one of groupsOf(suspect, grouping)) {
@@ -48,19 +63,11 @@ export function grouped(suspects: readonly Suspect[], grouping: Exclude<Grouping
   return [...groups.values()];
 }
 
-function groupsOf(suspect: Suspect, grouping: Exclude<Grouping, 'none'>): Omit<Group, 'suspects'>[] {
+function groupsOf(suspect: Suspect, grouping: 'file' | 'test'): Omit<Group, 'suspects'>[] {
   const [folder, name] = /^(?:(.*)\/)?([^/]*)$/.exec(suspect.file)?.slice(1) ?? [];
   switch (grouping) {
     case 'file':
       return [{ key: suspect.uri, label: name ?? suspect.file, description: folder ?? '' }];
-    case 'function':
-      return [
-        {
-          key: `${suspect.uri} ${suspect.function}`,
-          label: suspectName(suspect),
-          description: suspect.file,
-        },
-      ];
     case 'test':
       return suspect.failingTests.map((test) => ({
         key: [suspect.folder, test].filter(Boolean).join(' '),
@@ -84,5 +91,5 @@ export function filtered(suspects: readonly Suspect[], filter: string): Suspect[
 
 /** The name of a grouping, to be read after “grouped”. */
 export function groupingText(grouping: Grouping): string {
-  return { none: '', file: t('by file'), function: t('by function'), test: t('by failing test') }[grouping];
+  return { function: '', file: t('by file'), test: t('by failing test'), none: t('line by line') }[grouping];
 }

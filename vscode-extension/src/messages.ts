@@ -117,8 +117,9 @@ export function reportText(report: Suspects): string {
     : missing
       ? t('{0} without {1}', report.title, missing)
       : report.title;
-  const { failed, passed, groups } = report;
-  if (groups.length < 2) {
+  const { failed, passed } = report;
+  const groups = report.groups.filter(({ id }) => id !== null);
+  if (!groups.length) {
     return t('{0} · {1} failed, {2} passed', technique, failed, passed);
   }
   return groups.every(({ sure }) => sure)
@@ -145,7 +146,7 @@ export function suspectName(suspect: Pick<Suspect, 'function'>): string {
   return suspect.function || t('(module level)');
 }
 
-/** The main text of a row. It leaves out the class, so that the line number stays visible. */
+/** The name of a function in a list in which each place is named. It leaves out the class. */
 export function shortName(suspect: Pick<Suspect, 'function'>): string {
   return suspectName(suspect).replace(/.*\./, '');
 }
@@ -154,20 +155,6 @@ export function shortName(suspect: Pick<Suspect, 'function'>): string {
 export function suspectLocation(suspect: Suspect): string {
   const lines = suspect.endLine > suspect.line ? `${suspect.line}-${suspect.endLine}` : `${suspect.line}`;
   return `${suspect.file}:${lines}`;
-}
-
-/** The first text of a row: rank and name. Examined suspects are struck through. */
-export function rowTitle(suspect: Suspect): string {
-  const title = `${rankText(suspect)}  ${shortName(suspect)}`;
-  return suspect.examined ? struckThrough(title) : title;
-}
-
-/** The second text of a row: location, score, whether it changed, and what experiments found or else the reason. */
-export function rowDetail(suspect: Suspect): string {
-  const line = suspectLocation(suspect).replace(/.*\//, '');
-  const location = suspect.folder ? `${suspect.folder} · ${line}` : line;
-  const states = [...(suspect.innocent ? [t('innocent')] : []), ...(suspect.changed ? [t('changed')] : [])];
-  return [location, scoreText(suspect.score), ...states, suspect.findings[0] ?? reasonText(suspect)].join(' · ');
 }
 
 /** The reason for the score, in a few words. */
@@ -197,26 +184,6 @@ function changedText({ changed, ef, nf }: Suspect): string {
     : t('Changed since {0} of {1} failing tests passed.', changed, ef + nf);
 }
 
-/** Struck through with combining characters, as trees have no other way. Labels for screen readers stay without. */
-export function struckThrough(text: string): string {
-  return text.replace(/./gsu, '$&\u0336');
-}
-
-/** A row for a screen reader, with colours and icons as words. */
-export function suspectLabel(suspect: Suspect): string {
-  const suspicion = { high: t('high suspicion'), medium: t('medium suspicion'), low: t('low suspicion') };
-  return [
-    t('Rank {0}', rankText(suspect).replace('–', ` ${t('to')} `)),
-    suspectName(suspect),
-    suspectLocation(suspect).replace(/:(\d.*)$/, `, ${t('line')} $1`),
-    t('score {0}', scoreText(suspect.score)),
-    suspicion[suspect.band],
-    ...suspect.findings.slice(0, 1).map((sentence) => sentence.replace(/\.$/, '')),
-    ...(suspect.changed ? [t('changed')] : []),
-    ...(suspect.innocent ? [t('innocent')] : suspect.examined ? [t('examined')] : []),
-  ].join(', ');
-}
-
 /** All about a suspect, as Markdown. */
 export function suspectDetails(suspect: Suspect, technique: string, heat: Heat): string {
   const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
@@ -241,7 +208,7 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
 }
 
 /** Text that Markdown shows as it is: names of tests may contain anything. */
-function plainMarkdown(text: string): string {
+export function plainMarkdown(text: string): string {
   return text.replace(/[\\`*_{}[\]()<>#+\-!|~&$]/g, '\\$&');
 }
 

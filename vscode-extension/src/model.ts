@@ -36,9 +36,14 @@ export class Model implements vscode.Disposable {
     return this.report?.suspects ?? [];
   }
 
-  /** The failure groups, where there are several. */
-  get groups(): readonly FailureGroup[] {
+  /** The failing tests of each folder by failure group. */
+  get failures(): readonly FailureGroup[] {
     return this.report?.groups ?? [];
+  }
+
+  /** The failure groups of folders that have several. */
+  get groups(): readonly FailureGroup[] {
+    return this.failures.filter(({ id }) => id !== null);
   }
 
   /** The group whose suspects are shown, of the first folder that has several. */
@@ -54,13 +59,16 @@ export class Model implements vscode.Disposable {
   /** The suspects of a group as far as they are known: those of the current one, and of groups that were asked for. */
   suspectsOf(group: FailureGroup): readonly Suspect[] {
     return group.current
-      ? this.suspects.filter((suspect) => suspect.group === group.id && isBelow(group.folder, suspect.uri))
+      ? this.suspects.filter((suspect) => this.failureOf(suspect) === group)
       : (this.loaded.get(groupKey(group))?.suspects ?? []);
   }
 
-  /** The failure group in which a suspect has its rank, where there are several. */
-  groupOf({ group, uri }: Suspect): FailureGroup | undefined {
-    return this.groups.find(({ folder, id }) => id === group && isBelow(folder, uri));
+  /** The failing tests because of which a suspect has its rank; of folders within others, those of the inner one. */
+  failureOf({ group, uri }: Suspect): FailureGroup | undefined {
+    const [inner] = this.failures
+      .filter(({ folder, id }) => id === group && isBelow(folder, uri))
+      .sort((a, b) => b.folder.length - a.folder.length);
+    return inner;
   }
 
   /** What the tests of a group have in common, once that was asked for. */
@@ -190,14 +198,19 @@ function isBelow(folder: string, uri: string): boolean {
   return uri.startsWith(`${folder.replace(/\/$/, '')}/`);
 }
 
-/** The report with the folder of each suspect. Only if there are several folders, which may have files of the same name. */
+/** The report with names of folders. Only if there are several folders, which may have files of the same name. */
 function withFolders(report: Suspects): Suspects {
   if ((vscode.workspace.workspaceFolders ?? []).length < 2) {
     return report;
   }
+  const nameOf = (uri: string) => vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.name;
   const named = (suspect: Suspect): Suspect => {
-    const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(suspect.uri))?.name;
+    const folder = nameOf(suspect.uri);
     return folder ? { ...suspect, folder, file: `${folder}/${suspect.file}` } : suspect;
   };
-  return { ...report, suspects: report.suspects.map(named) };
+  const inFolder = (group: FailureGroup): FailureGroup => {
+    const folderName = nameOf(group.folder);
+    return folderName ? { ...group, folderName } : group;
+  };
+  return { ...report, groups: report.groups.map(inFolder), suspects: report.suspects.map(named) };
 }

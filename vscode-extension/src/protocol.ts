@@ -53,7 +53,7 @@ export interface Suspects {
   problems: Problem[];
   collectionErrors: CollectionError[];
   failedRuns: FailedRun[];
-  /** The failure groups, where there are several. */
+  /** The failing tests of each folder by failure group. */
   groups: FailureGroup[];
   suspects: Suspect[];
 }
@@ -62,11 +62,20 @@ export interface Suspects {
 export interface FailureGroup {
   /** The URI of the workspace folder. */
   folder: string;
-  /** Stays over re-runs. */
-  id: number;
+  /** The name of that folder, which the extension adds if there are several. */
+  folderName?: string;
+  /** Stays over re-runs; null for the only one of a folder. */
+  id: number | null;
   title: string;
   /** The title, with a sign and the number of tests. */
   heading: string;
+  /** The first of its tests, and how many more there are. */
+  names: string;
+  /** By what that test failed. */
+  failure: string;
+  /** The line in which it failed, if it is known. */
+  uri: string | null;
+  range: Range | null;
   sure: boolean;
   tests: string[];
   /** Those of them that executed nothing that may be a suspect. */
@@ -128,6 +137,14 @@ export interface Suspect {
   reason: string;
   /** What alterations of it make failing tests pass, a sentence each. */
   findings: string[];
+  /** Its first line as it is now. */
+  source: string;
+  /** Whether a failing test failed in it. */
+  raised: boolean;
+  /** How many failing tests pass with the best alteration of it. */
+  repairs: number;
+  /** Suspects with the same number are equal for the tests, even if something else puts them in order. */
+  tie: number;
   rankBest: number;
   rankAverage: number;
   rankWorst: number;

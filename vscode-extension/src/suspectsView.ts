@@ -4,13 +4,23 @@ import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
 import { type Card, cards } from './failureCards';
-import { groupDetails, groupKey, groupLabel } from './failureGroups';
-import { emptiness, filtered, type Group, grouped, type Grouping, GROUPINGS, groupingText } from './grouping';
+import { groupDetails, groupKey, groupSpoken } from './failureGroups';
+import {
+  byFunction,
+  emptiness,
+  filtered,
+  type Group,
+  grouped,
+  type Grouping,
+  GROUPINGS,
+  groupingText,
+} from './grouping';
 import { t } from './l10n';
 import { picture } from './pictures';
 import type { Model } from './model';
 import type { FailureGroup, Suspect } from './protocol';
-import { foundText, reportText, rowDetail, rowTitle, suspectDetails, suspectLabel } from './messages';
+import { foundText, reportText, suspectDetails } from './messages';
+import { badges, examined, type Naming, rowDetail, rowLabel, type RowSuspects, rowTitle } from './rowTexts';
 
 /** Failing tests that probably share a fault. */
 export interface FailureRow {
@@ -24,9 +34,15 @@ export interface GroupRow {
   parent: FailureRow | undefined;
 }
 
+/** The suspects of a function, with a row for each line if there are several; or one suspect. */
 export interface SuspectRow {
+  id: string;
+  /** The first of them: what the row opens, and what commands on it are about. */
   suspect: Suspect;
-  parent: GroupRow | FailureRow | undefined;
+  suspects: RowSuspects;
+  naming: Naming;
+  rows: SuspectRow[];
+  parent: SuspectRow | GroupRow | FailureRow | undefined;
 }
 
 interface CardRow {
@@ -52,7 +68,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private readonly view: vscode.TreeView<Row>;
   private readonly disposables: vscode.Disposable;
   private readonly rowsOf = new Map<Suspect, SuspectRow>();
-  private readonly open = new Set<string>();
+  private readonly open = new Set<string>(); // keys of failure groups and ids of functions, as the user left them
   private rows: Row[] = [];
   private grouping: Grouping;
   private filter = '';
@@ -65,8 +81,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     private readonly model: Model,
     private readonly memento: vscode.Memento,
   ) {
-    const remembered = memento.get<Grouping>(GROUPING, 'none');
-    this.grouping = GROUPINGS.includes(remembered) ? remembered : 'none';
+    const remembered = memento.get<Grouping>(GROUPING, 'function');
+    this.grouping = GROUPINGS.includes(remembered) ? remembered : 'function';
     this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this, showCollapseAll: true });
     this.disposables = vscode.Disposable.from(
       this.view,
@@ -150,7 +166,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     if ('failure' in row) {
       return this.failureItem(row.failure);
     }
-    return 'group' in row ? this.groupItem(row) : this.suspectItem(row);
+    return 'suspect' in row ? this.suspectItem(row) : this.groupItem(row);
   }
 
   resolveTreeItem(item: vscode.TreeItem, row: Row): vscode.TreeItem {
@@ -158,9 +174,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       item.tooltip = new vscode.MarkdownString(groupDetails(row.failure, this.model.reasonOf(row.failure)));
     }
     if ('suspect' in row) {
-      item.tooltip = new vscode.MarkdownString(
-        suspectDetails(row.suspect, this.model.report?.title ?? '', this.model.heatOf(row.suspect)),
-      );
+      const details = suspectDetails(row.suspect, this.model.report?.title ?? '', this.model.heatOf(row.suspect));
+      item.tooltip = new vscode.MarkdownString([details, ...badges(row.suspects)].join('\n\n'));
     }
     return item;
   }
@@ -178,8 +193,11 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 
   /** Groups are ranked when they are opened. */
   private opened(row: Row, open: boolean): void {
-    if ('failure' in row) {
-      this.open[open ? 'add' : 'delete'](groupKey(row.failure));
+    const change = open ? 'add' : 'delete';
+    if ('suspect' in row) {
+      this.open[change](row.id);
+    } else if ('failure' in row) {
+      this.open[change](groupKey(row.failure));
       if (open) {
         void this.model.load(row.failure);
       }
@@ -187,15 +205,18 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   }
 
   private refresh(): void {
-    const { suspects, report, groups } = this.model;
+    const { suspects, report, failures, groups } = this.model;
     const done = suspects.length > 0 && suspects.every((suspect) => suspect.examined);
     this.showsExamined &&= done;
     const shown = done && !this.showsExamined ? [] : filtered(suspects, this.filter);
     this.rowsOf.clear();
     this.rows = [
       ...cards(report).map((card) => ({ card })),
-      ...groups.map((failure) => this.failureRow(failure)),
-      ...this.suspectRows(groups.length ? shown.filter(({ group }) => group === null) : shown, undefined),
+      ...failures.filter(({ id }) => id !== null || shown.length).map((failure) => this.failureRow(failure)),
+      ...this.suspectRows(
+        shown.filter((suspect) => !this.model.failureOf(suspect)),
+        undefined,
+      ),
     ];
     this.view.description = groupingText(this.grouping);
     this.view.message = report && shown.length ? this.message(shown.length) : '';
@@ -212,7 +233,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       'investigating',
       'investigation' in this.model.condition && this.model.condition.investigation !== null,
     );
-    const found = suspects.filter(({ findings }) => findings.length).length;
+    const found = suspects.filter(({ repairs }) => repairs).length;
     this.view.badge = found ? { value: found, tooltip: foundText(found) } : undefined;
     this.changed.fire();
     for (const failure of groups.filter((group) => this.open.has(groupKey(group)))) {
@@ -226,16 +247,44 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return row;
   }
 
-  /** The rows of suspects, grouped as the user wants it. */
+  /** The rows of suspects, as the user wants them. */
   private suspectRows(suspects: readonly Suspect[], parent: FailureRow | undefined): (GroupRow | SuspectRow)[] {
-    if (this.grouping === 'none') {
-      return suspects.map((suspect) => this.row(suspect, parent));
+    const { grouping } = this;
+    if (grouping === 'none' || grouping === 'function') {
+      return this.rowsFor(suspects, parent);
     }
-    return grouped(suspects, this.grouping).map((group) => {
+    return grouped(suspects, grouping).map((group) => {
       const row: GroupRow = { group, rows: [], parent };
-      row.rows = group.suspects.map((suspect) => this.row(suspect, row));
+      row.rows = this.rowsFor(group.suspects, row);
       return row;
     });
+  }
+
+  /** A row for each function, or for each suspect if the user wants the lines. */
+  private rowsFor(suspects: readonly Suspect[], parent: GroupRow | FailureRow | undefined): SuspectRow[] {
+    const functions = byFunction(suspects);
+    const names = new Set<string>();
+    const twice = new Set<string>();
+    for (const [{ function: name }] of functions) {
+      (names.has(name) ? twice : names).add(name);
+    }
+    const all = this.grouping === 'none' ? suspects.map((suspect): RowSuspects => [suspect]) : functions;
+    return all.map((some) => this.row(some, twice.has(some[0].function) ? 'functionAndFile' : 'function', parent));
+  }
+
+  private row(suspects: RowSuspects, naming: Naming, parent: SuspectRow['parent']): SuspectRow {
+    const [suspect] = suspects;
+    const { group, uri, line, endLine } = suspect;
+    const within = parent && 'group' in parent ? parent.group.key : '';
+    const what = suspects.length > 1 ? suspect.function : `${line} ${endLine}`;
+    const id = [group, within, uri, what, naming === 'line'].join(' ');
+    const row: SuspectRow = { id, suspect, suspects, naming, rows: [], parent };
+    if (suspects.length > 1) {
+      row.rows = suspects.map((one) => this.row([one], 'line', row));
+    } else if (!this.rowsOf.has(suspect)) {
+      this.rowsOf.set(suspect, row);
+    }
+    return row;
   }
 
   private message(shown: number): string {
@@ -244,64 +293,53 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return this.filter ? `${words}\n${t('{0} of {1} match “{2}”', shown, suspects.length, this.filter)}` : words;
   }
 
-  private row(suspect: Suspect, parent: GroupRow | FailureRow | undefined): SuspectRow {
-    const row = { suspect, parent };
-    if (!this.rowsOf.has(suspect)) {
-      this.rowsOf.set(suspect, row);
-    }
-    return row;
-  }
-
   private failureItem(failure: FailureGroup): vscode.TreeItem {
     const { Expanded, Collapsed } = vscode.TreeItemCollapsibleState;
-    const label = groupLabel(failure);
-    const item = new vscode.TreeItem(label, failure.current ? Expanded : Collapsed);
-    const current = failure.current ? t('current') : '';
-    item.id = `${groupKey(failure)} ${current}`; // another row once it is the current one, so that it opens
-    item.description = current;
-    item.contextValue = failure.current ? 'failureGroup.current' : 'failureGroup';
-    item.iconPath = failure.current
-      ? new vscode.ThemeIcon('target', new vscode.ThemeColor('list.errorForeground'))
-      : new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'));
-    item.accessibilityInformation = { label: [t('Failure group'), label, current].filter(Boolean).join(', ') };
+    const { id, uri, range, current, folderName } = failure;
+    const item = new vscode.TreeItem(failure.names, current ? Expanded : Collapsed);
+    const isCurrent = id !== null && current;
+    item.id = `${groupKey(failure)} ${isCurrent ? 'current' : ''}`; // another row once it is current, so that it opens
+    item.description = [folderName, failure.failure && `— ${failure.failure}`].filter(Boolean).join(' ');
+    item.contextValue = id === null ? 'failureGroup.only' : current ? 'failureGroup.current' : 'failureGroup';
+    item.iconPath = new vscode.ThemeIcon(isCurrent ? 'target' : 'error', new vscode.ThemeColor('list.errorForeground'));
+    item.accessibilityInformation = { label: groupSpoken(failure) };
+    if (uri && range) {
+      item.command = { command: 'suspectra.open', title: t('Open'), arguments: [{ uri, range }] };
+    }
     return item;
   }
 
-  private groupItem({ group, rows, parent }: GroupRow): vscode.TreeItem {
+  private groupItem({ group, parent }: GroupRow): vscode.TreeItem {
     const item = new vscode.TreeItem(group.label, vscode.TreeItemCollapsibleState.Expanded);
     item.id = [parent ? groupKey(parent.failure) : '', this.grouping, group.key].join(' ');
-    item.description = [group.description, rows.length].filter(Boolean).join(' · ');
+    const count = group.suspects.length;
+    item.description = [group.description, count].filter(Boolean).join(' · ');
     item.tooltip = group.key;
     item.contextValue = group.test ? 'group.test' : 'group';
-    item.iconPath = new vscode.ThemeIcon(
-      { file: 'file-code', function: 'symbol-function', test: 'error', none: 'blank' }[this.grouping],
-    );
+    item.iconPath = new vscode.ThemeIcon(group.test ? 'error' : 'file-code');
     item.accessibilityInformation = {
-      label: [group.label, group.description, rows.length === 1 ? t('1 suspect') : t('{0} suspects', rows.length)]
+      label: [group.label, group.description, count === 1 ? t('1 suspect') : t('{0} suspects', count)]
         .filter(Boolean)
         .join(', '),
     };
     return item;
   }
 
-  private suspectItem({ suspect, parent }: SuspectRow): vscode.TreeItem {
+  private suspectItem({ id, suspect, suspects, naming, rows }: SuspectRow): vscode.TreeItem {
+    const { None, Collapsed } = vscode.TreeItemCollapsibleState;
     const heat = this.model.heatOf(suspect);
-    const item = new vscode.TreeItem(rowTitle(suspect));
-    item.id = [
-      suspect.group,
-      parent && 'group' in parent && parent.group.key,
-      suspect.uri,
-      suspect.line,
-      suspect.endLine,
-    ].join(' ');
-    item.description = rowDetail(suspect);
-    item.accessibilityInformation = { label: suspectLabel(suspect) };
-    item.contextValue = suspect.examined ? 'suspect.examined' : 'suspect';
-    if (suspect.examined) {
+    const done = examined(suspects);
+    const item = new vscode.TreeItem(rowTitle(suspects, naming), rows.length ? Collapsed : None);
+    item.id = id;
+    item.description = rowDetail(suspects);
+    item.accessibilityInformation = { label: rowLabel(suspects) };
+    item.contextValue = done ? 'suspect.examined' : 'suspect';
+    if (done) {
       item.resourceUri = vscode.Uri.from({ scheme: EXAMINED_SCHEME, path: '/' });
     }
-    item.iconPath = suspect.examined
-      ? new vscode.ThemeIcon(suspect.innocent ? 'pass' : 'check', new vscode.ThemeColor('disabledForeground'))
+    const innocent = suspects.every((one) => one.innocent);
+    item.iconPath = done
+      ? new vscode.ThemeIcon(innocent ? 'pass' : 'check', new vscode.ThemeColor('disabledForeground'))
       : { dark: picture(heat, 'dark'), light: picture(heat, 'light') };
     item.command = { command: 'suspectra.open', title: t('Open'), arguments: [suspect] };
     return item;
@@ -325,17 +363,18 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     }
   }
 
-  /** Select the row of the suspect on a line, if the view is visible. The focus does not move. */
+  /** Select the row of the suspect on a line, or that of its function, if the view is visible. The focus stays. */
   private follow(uri: string, line: number): void {
     clearTimeout(this.following);
     this.following = setTimeout(() => {
       const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
       const row = suspect && this.rowsOf.get(suspect);
+      const above = row?.parent;
+      const shown = above && 'suspect' in above && !this.open.has(above.id) ? above : row;
       const [selected] = this.view.selection;
-      const isSelected =
-        selected && 'suspect' in selected && selected.suspect.uri === uri && selected.suspect.line === suspect?.line;
-      if (row && !isSelected) {
-        this.view.reveal(row, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
+      const isSelected = selected && 'suspect' in selected && selected.id === shown?.id;
+      if (shown && !isSelected) {
+        this.view.reveal(shown, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
       }
     }, FOLLOW_DEBOUNCE_MS);
   }
@@ -363,6 +402,13 @@ function actionItem({ parent, label, icon, command }: ActionRow): vscode.TreeIte
   item.contextValue = 'action';
   item.command = { command, title: label, arguments: [parent.card] };
   return item;
+}
+
+/** Whether a command was given on the row of a whole function. */
+export function isFunction(argument: unknown): boolean {
+  return typeof argument === 'object' && argument !== null && 'suspects' in argument && 'naming' in argument
+    ? (argument as SuspectRow).suspects.length > 1
+    : false;
 }
 
 /** The suspect of the row on which a command was given, if there is one. */

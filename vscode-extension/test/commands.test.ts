@@ -12,7 +12,7 @@ import { StatusItem } from '../src/status';
 import { Testing } from '../src/testing';
 import { TestingView } from '../src/testingView';
 import { SuspectsView } from '../src/suspectsView';
-import { defined, report, suspect } from './samples';
+import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
 
@@ -53,12 +53,12 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const give = (name: string, argument?: unknown) => vscode.commands.executeCommand(`suspectra.${name}`, argument);
 const line = suspect.range.start.line;
 
-it('are all that the manifest contributes, and no more but two of the view', () => {
+it('are all that the manifest contributes, and no more but one of the view', () => {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
     contributes: { commands: { command: string }[] };
   };
   const contributed = manifest.contributes.commands.map(({ command }) => command);
-  const own = ['suspectra.goToError', 'suspectra.runAgain'];
+  const own = ['suspectra.goToError'];
   expect([...workbench.registered.keys()].sort()).toEqual([...contributed, ...own].sort());
   all.dispose();
   expect(workbench.registered.size).toBe(0);
@@ -100,6 +100,7 @@ describe('finding out what would make tests pass', () => {
 
 describe('failure groups', () => {
   const one = {
+    ...failure,
     ...{ folder: 'file:///project', id: 1, title: 'KeyError', heading: '✗ 2 tests: KeyError', sure: true },
     ...{ tests: ['t1', 't2'], uncovered: [], current: true },
   };
@@ -178,6 +179,17 @@ describe('a command about a line', () => {
     expect(workbench.statusMessages).toEqual([]);
   });
 
+  it('is about the whole function where its row marks several lines', async () => {
+    const row = { suspect, suspects: [suspect, suspect], naming: 'function', rows: [] };
+    server.answers[serverCommands.markExamined] = true;
+    await give('markExamined', row);
+    await give('markExamined', { ...row, suspects: [suspect] });
+    expect(server.calls).toEqual([
+      [serverCommands.markExamined, suspect.uri, line, 'function'],
+      [serverCommands.markExamined, suspect.uri, line],
+    ]);
+  });
+
   it('says so where the line is not a suspect', async () => {
     workbench.edit('/project/shop/cart.py', 0);
     await give('markInnocent');
@@ -223,6 +235,15 @@ describe('a run of the tests', () => {
   it('is repeated in the folder of the run that failed', async () => {
     await give('runAgain', { key: 'k', tooltip: '', folder: 'file:///project' });
     expect(server.calls).toEqual([[serverCommands.runTests, ['file:///project']]]);
+  });
+
+  it('is repeated for the failing tests of a row', async () => {
+    await give('runAgain', { failure, rows: [] });
+    await give('runAgain', { group: { key: 't3', label: 't3', test: 't3', suspects: [suspect] }, rows: [] });
+    expect(server.calls).toEqual([
+      [serverCommands.runTests, ['file:///project'], { 'file:///project': failure.tests }],
+      [serverCommands.runTests, ['file:///project'], { 'file:///project': ['t3'] }],
+    ]);
   });
 });
 

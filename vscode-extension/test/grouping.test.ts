@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { emptiness, filtered, grouped } from '../src/grouping';
+import { byFunction, emptiness, filtered, grouped } from '../src/grouping';
 import { suspect } from './samples';
 
 const total = { ...suspect, failingTests: ['tests/test_cart.py::test_sum', 'tests/test_cart.py::test_tax[10]'] };
@@ -52,13 +52,6 @@ describe('grouped', () => {
     ]);
   });
 
-  it('by function', () => {
-    expect(grouped(all, 'function').map(({ label, description }) => [label, description])).toEqual([
-      ['(module level)', 'tax.py'],
-      ['Cart.total', 'shop/cart.py'],
-    ]);
-  });
-
   it('by failing test: a suspect is in each of its tests', () => {
     expect(grouped(all, 'test').map(({ label, description, suspects }) => [label, description, suspects])).toEqual([
       ['test_tax[10]', 'tests/test_cart.py', all],
@@ -73,11 +66,15 @@ describe('grouped', () => {
       'bank/tests/test_cart.py',
     ]);
   });
+});
 
-  it('tells the same function name in two files apart', () => {
-    expect(grouped([total, { ...total, uri: 'file:///project/other.py', file: 'other.py' }], 'function')).toHaveLength(
-      2,
-    );
+describe('by function', () => {
+  it('the suspects of each are together, the function of the best one first', () => {
+    expect(byFunction([total, tax, again])).toEqual([[total, again], [tax]]);
+  });
+
+  it('functions of one name in two files are two', () => {
+    expect(byFunction([total, { ...total, uri: 'file:///project/other.py', file: 'other.py' }])).toHaveLength(2);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Suspect, Suspects } from '../src/protocol';
+import type { FailureGroup, Suspect, Suspects } from '../src/protocol';
 
 export const suspect: Suspect = {
   uri: 'file:///project/shop/cart.py',
@@ -10,6 +10,10 @@ export const suspect: Suspect = {
   score: 0.70710678,
   reason: '',
   findings: [],
+  source: 'return total',
+  raised: false,
+  repairs: 0,
+  tie: 1,
   rankBest: 2,
   rankAverage: 3,
   rankWorst: 4,
@@ -26,6 +30,22 @@ export const suspect: Suspect = {
   band: 'high',
 };
 
+/** The failing tests of a folder that has one failure group. */
+export const failure: FailureGroup = {
+  folder: 'file:///project',
+  id: null,
+  title: '',
+  heading: '✗ 2 tests',
+  names: 'test_sum and 1 more',
+  failure: 'AssertionError: expected 4, actual 3',
+  uri: 'file:///project/tests/test_cart.py',
+  range: { start: { line: 6, character: 4 }, end: { line: 6, character: 30 } },
+  sure: true,
+  tests: ['tests/test_cart.py::test_sum', 'tests/test_cart.py::test_tax'],
+  uncovered: [],
+  current: true,
+};
+
 export const report: Suspects = {
   technique: 'ochiai',
   title: 'Ochiai',
@@ -38,7 +58,7 @@ export const report: Suspects = {
   problems: [],
   collectionErrors: [],
   failedRuns: [],
-  groups: [],
+  groups: [failure],
   suspects: [suspect],
 };
 

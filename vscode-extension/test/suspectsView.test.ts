@@ -3,12 +3,16 @@ import type * as vscode from 'vscode';
 
 import { Model } from '../src/model';
 import { type FailureGroup, type GroupSuspects, methods, type Suspects } from '../src/protocol';
-import { suspectOf, SuspectsView } from '../src/suspectsView';
-import { defined, report, suspect } from './samples';
+import { isFunction, suspectOf, SuspectsView } from '../src/suspectsView';
+import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { type Tree, workbench } from './standins/workbench';
 
 const other = { ...suspect, uri: 'file:///project/tax.py', file: 'tax.py', function: 'rate', line: 3, endLine: 3 };
+const below = { ...suspect, line: 20, endLine: 20, tie: 2, rankBest: 5, source: 'return 0' };
+const TESTS = 'test_sum and 1 more';
+const TOTAL = '2  Cart.total · 12–13';
+const RATE = '2  rate · 3';
 const examined = { ...suspect, examined: true };
 const error: Suspects['collectionErrors'][number] = {
   ...{ collector: 'tests/test_a.py', exception: 'ImportError', message: 'no shop', folder: 'file:///project' },
@@ -52,7 +56,7 @@ afterEach(() => {
 it('counts on the view the suspects that were found to make failing tests pass', async () => {
   await show({});
   expect(tree.badge).toBeUndefined();
-  await show({ suspects: [{ ...suspect, findings: ['3 of 3 failing tests pass if this comes out false.'] }, other] });
+  await show({ suspects: [{ ...suspect, repairs: 1 }, other] });
   expect(tree.badge).toEqual({ value: 1, tooltip: 'Altering 1 line makes failing tests pass' });
 });
 
@@ -65,53 +69,114 @@ function rows(parent?: Parameters<SuspectsView['getChildren']>[0]): unknown[] {
   });
 }
 
+/** The rows below the failing tests. */
+function suspectRows(): ReturnType<SuspectsView['getChildren']> {
+  return view.getChildren(view.getChildren()[0]);
+}
+
 describe('the rows', () => {
-  it('are the suspects, under a line that says what ranked them', async () => {
-    await show({ suspects: [suspect, other] });
-    expect(rows()).toEqual(['2–4  total', '2–4  rate']);
+  it('are failing tests and functions, under a line that says what ranked them', async () => {
+    await show({ suspects: [suspect, other, below] });
+    expect(rows()).toEqual([[TESTS, [[TOTAL, ['2  line 12–13', '5  line 20']], RATE]]]);
     expect(tree.message).toBe('Ochiai · 1 failed, 4 passed');
     expect(workbench.context).toMatchObject({
       'suspectra.state': 'ready',
       'suspectra.hasSuspects': true,
+      'suspectra.hasGroups': false,
       'suspectra.empty': '',
     });
   });
 
-  it('open their line, and say why in a tooltip', async () => {
+  it('of failing tests say what failed, and open where', async () => {
     await show({});
-    const [row] = view.getChildren();
+    const row = defined(view.getChildren()[0]);
+    const item = view.getTreeItem(row);
+    expect(item).toMatchObject({
+      description: '— AssertionError: expected 4, actual 3',
+      contextValue: 'failureGroup.only',
+      iconPath: { id: 'error' },
+      command: { command: 'suspectra.open', arguments: [{ uri: failure.uri, range: failure.range }] },
+      accessibilityInformation: { label: 'Failure, test_sum and 1 more, AssertionError: expected 4, actual 3' },
+    });
+    const { tooltip } = view.resolveTreeItem(item, row);
+    expect((tooltip as vscode.MarkdownString).value).toContain('- `tests/test_cart.py::test_tax`');
+  });
+
+  it('of suspects open their line, and say why in a tooltip', async () => {
+    await show({ suspects: [suspect, { ...below, raised: true }] });
+    const [row] = suspectRows();
     const item = view.getTreeItem(defined(row));
-    expect(item.command).toMatchObject({ command: 'suspectra.open', arguments: [suspect] });
+    expect(item).toMatchObject({
+      description: 'raised here\u2003return total',
+      contextValue: 'suspect',
+      command: { command: 'suspectra.open', arguments: [suspect] },
+    });
     expect(item.accessibilityInformation?.label).toContain('high suspicion');
     const { tooltip } = view.resolveTreeItem(item, defined(row));
     expect((tooltip as vscode.MarkdownString).value).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
+    expect((tooltip as vscode.MarkdownString).value).toContain('raised here');
+    expect(isFunction(row)).toBe(true);
+    expect(isFunction(view.getChildren(row)[0])).toBe(false);
+  });
+
+  it('name the file where two functions have one name', async () => {
+    await show({ suspects: [suspect, { ...other, function: suspect.function }] });
+    expect(rows()).toEqual([[TESTS, ['2  Cart.total · cart.py:12–13', '2  Cart.total · tax.py:3']]]);
+  });
+
+  it('are at the top where nothing is known of failing tests', async () => {
+    await show({ suspects: [suspect], groups: [] });
+    expect(rows()).toEqual([TOTAL]);
+  });
+
+  it('are below the failing tests of their own folder', async () => {
+    const inner = { ...failure, folder: 'file:///project/shop', names: 'test_inner' };
+    await show({ suspects: [suspect, other], groups: [failure, inner] });
+    expect(rows()).toEqual([
+      [TESTS, [RATE]],
+      ['test_inner', [TOTAL]],
+    ]);
+    expect(tree.message).toBe('Ochiai · 1 failed, 4 passed');
   });
 
   it('are grouped, in this workspace from now on', async () => {
-    await show({ suspects: [suspect, other] });
+    await show({ suspects: [suspect, other, below] });
     await view.group('file');
     expect(rows()).toEqual([
-      ['cart.py', ['2–4  total']],
-      ['tax.py', ['2–4  rate']],
+      [
+        TESTS,
+        [
+          ['cart.py', [[TOTAL, ['2  line 12–13', '5  line 20']]]],
+          ['tax.py', [RATE]],
+        ],
+      ],
     ]);
-    const [group] = view.getChildren();
+    const [group] = suspectRows();
     expect(view.getParent(defined(view.getChildren(group)[0]))).toBe(group);
+    expect(view.getTreeItem(defined(group)).description).toBe('shop · 2');
     expect(tree.description).toBe('by file');
     view.dispose();
     open();
     expect(workbench.context['suspectra.grouping']).toBe('file');
   });
 
-  it('are not grouped where the memory contains what is no grouping', () => {
+  it('are lines for who wants these', async () => {
+    await show({ suspects: [suspect, other, below] });
+    await view.group('none');
+    expect(rows()).toEqual([[TESTS, [TOTAL, RATE, '5  Cart.total · 20']]]);
+    expect(tree.description).toBe('line by line');
+  });
+
+  it('are functions where the memory contains what is no grouping', () => {
     view.dispose();
     memory.set('suspectra.grouping', 'by the moon');
     open();
-    expect(workbench.context['suspectra.grouping']).toBe('none');
+    expect(workbench.context['suspectra.grouping']).toBe('function');
   });
 
   it('are pale once they are examined, and hidden once all are', async () => {
     await show({ suspects: [examined, other] });
-    const { resourceUri, contextValue } = view.getTreeItem(defined(view.getChildren()[0]));
+    const { resourceUri, contextValue } = view.getTreeItem(defined(suspectRows()[0]));
     expect(contextValue).toBe('suspect.examined');
     expect(view.provideFileDecoration(defined(resourceUri))?.color).toMatchObject({ id: 'disabledForeground' });
     await show({ suspects: [examined] });
@@ -122,7 +187,7 @@ describe('the rows', () => {
   });
 
   it('are cards where a run failed, with what can be done', async () => {
-    await show({ suspects: [], collectionErrors: [error] });
+    await show({ suspects: [], groups: [], collectionErrors: [error] });
     expect(rows()).toEqual([['ImportError: no shop', ['Go to Error', 'Show Output', 'Run Again']]]);
     const [card] = view.getChildren();
     const [go] = view.getChildren(card);
@@ -135,13 +200,13 @@ describe('the rows', () => {
 
 describe('failure groups', () => {
   const current: FailureGroup = {
-    ...{ folder: 'file:///project', id: 1, title: 'KeyError at cart.py:5', sure: true, current: true },
+    ...{ ...failure, id: 1, title: 'KeyError at cart.py:5', names: 't1 and 1 more' },
     ...{ heading: '✗ 2 tests: KeyError at cart.py:5', tests: ['t1', 't2'], uncovered: ['t2'] },
   };
   const second = {
     ...current,
     id: 4,
-    heading: '✗ perhaps 1 test: OSError',
+    ...{ heading: '✗ perhaps 1 test: OSError', names: 't3', failure: 'OSError: no disk' },
     sure: false,
     tests: ['t3'],
     current: false,
@@ -153,7 +218,7 @@ describe('failure groups', () => {
   it('come first, the current one with its suspects; another is ranked when it is opened', async () => {
     server.answers[methods.group] = found;
     await show2();
-    expect(rows()).toEqual([['2 tests: KeyError at cart.py:5', ['2–4  total']], 'perhaps 1 test: OSError']);
+    expect(rows()).toEqual([['t1 and 1 more', [TOTAL]], 't3']);
     expect(server.calls).not.toContainEqual([methods.group, { folder: 'file:///project', id: 4 }]);
     expect(workbench.context['suspectra.hasGroups']).toBe(true);
     expect(tree.message).toBe('Ochiai · 1 failed in perhaps 2 groups, 4 passed');
@@ -161,27 +226,29 @@ describe('failure groups', () => {
     tree.expand(row);
     await new Promise((resolve) => setImmediate(resolve));
     expect(server.calls).toContainEqual([methods.group, { folder: 'file:///project', id: 4 }]);
-    expect(rows()[1]).toEqual(['perhaps 1 test: OSError', ['2–4  rate']]);
+    expect(rows()[1]).toEqual(['t3', [RATE]]);
     await show2(); // what is open stays so when there is another ranking
     await new Promise((resolve) => setImmediate(resolve));
-    expect(rows()[1]).toEqual(['perhaps 1 test: OSError', ['2–4  rate']]);
+    expect(rows()[1]).toEqual(['t3', [RATE]]);
     tree.collapse(row);
     await show2();
-    expect(rows()[1]).toBe('perhaps 1 test: OSError');
+    expect(rows()[1]).toBe('t3');
   });
 
   it('say which is current, and what their tests have in common', async () => {
     await show2();
     const [one, two] = view.getChildren().map((row) => view.resolveTreeItem(view.getTreeItem(row), row));
-    expect(one).toMatchObject({ description: 'current', contextValue: 'failureGroup.current' });
-    expect(two).toMatchObject({ description: '', contextValue: 'failureGroup' });
+    expect(one).toMatchObject({ contextValue: 'failureGroup.current', iconPath: { id: 'target' } });
+    expect(one?.accessibilityInformation?.label).toMatch(/^Failure group, t1 and 1 more, .*, current$/);
+    expect(two).toMatchObject({ contextValue: 'failureGroup', iconPath: { id: 'error' } });
+    expect(two?.accessibilityInformation?.label).toBe('Failure group, t3, OSError: no disk');
     expect((defined(one).tooltip as vscode.MarkdownString).value).toContain('- `t2` (executes no suspect)');
   });
 
   it('are grouped further', async () => {
     await show2();
     await view.group('file');
-    expect(rows()[0]).toEqual(['2 tests: KeyError at cart.py:5', [['cart.py', ['2–4  total']]]]);
+    expect(rows()[0]).toEqual(['t1 and 1 more', [['cart.py', [TOTAL]]]]);
   });
 });
 
@@ -193,10 +260,10 @@ describe('the filter', () => {
     const input = defined(workbench.input);
     expect(input.value).toBe('cart.total');
     input.type('rate');
-    expect(rows()).toEqual(['2–4  rate']);
+    expect(rows()).toEqual([[TESTS, [RATE]]]);
     expect(tree.message).toContain('1 of 2 match “rate”');
     input.hide();
-    expect(rows()).toEqual(['2–4  total']);
+    expect(rows()).toEqual([[TESTS, [TOTAL]]]);
     expect(input.disposed).toBe(true);
   });
 
@@ -221,7 +288,7 @@ describe('the selection', () => {
     workbench.edit('/project/shop/cart.py', 12);
     expect(tree.revealed).toEqual([]);
     vi.runAllTimers();
-    expect(tree.revealed).toEqual([view.getChildren()[0]]);
+    expect(tree.revealed).toEqual([suspectRows()[0]]);
     workbench.edit('/project/shop/cart.py', 11); // of the same suspect
     vi.runAllTimers();
     expect(tree.revealed).toHaveLength(1);
@@ -230,7 +297,22 @@ describe('the selection', () => {
   it('goes along with the steps of a command', () => {
     view.reveal({ uri: other.uri, range: { start: { line: 2, character: 0 }, end: { line: 2, character: 0 } } });
     vi.runAllTimers();
-    expect(tree.revealed).toEqual([view.getChildren()[1]]);
+    expect(tree.revealed).toEqual([suspectRows()[1]]);
+  });
+
+  it('is the line of a function that is open, and else the function', async () => {
+    vi.useRealTimers();
+    await show({ suspects: [suspect, below] });
+    vi.useFakeTimers();
+    workbench.edit('/project/shop/cart.py', 19);
+    vi.runAllTimers();
+    const [row] = suspectRows();
+    expect(tree.revealed).toEqual([row]);
+    tree.expand(defined(row));
+    workbench.edit('/project/shop/cart.py', 20);
+    workbench.edit('/project/shop/cart.py', 19);
+    vi.runAllTimers();
+    expect(tree.revealed.at(-1)).toBe(view.getChildren(row)[1]);
   });
 
   it('stays where it is while the view is hidden', () => {

@@ -53,8 +53,8 @@ class Repair:
     >>> Repair("switch", 1.0, as_good=1, tried=20).factor, Repair("switch", 1.0, as_good=20, tried=20).factor
     (24.0, 1.0)
     >>> repair = Repair("switch", 1.0, as_good=1, tried=20)
-    >>> repair.accepted, repair.likelihood
-    (False, 24.0)
+    >>> repair.accepted, repair.likelihood, repair.repaired
+    (False, 24.0, 0)
     """
 
     kind: str
@@ -72,6 +72,14 @@ class Repair:
         assumed = PRIOR_ACCEPTED if self.accepted else PRIOR_TRIED
         elsewhere = (self.as_good - 1 + PRIOR_REPAIRED) / (self.tried - 1 + assumed)
         return max(_CHANCE / elsewhere, 1.0)
+
+    @property
+    def repaired(self) -> int:
+        """How many failing tests pass: with the best change of the program, or with any alteration of another kind."""
+        tests: dict[tuple[object, ...], set[str]] = defaultdict(set)
+        for one in self.found:
+            tests[one.key[1:] if self.kind == MUTANT else ()].add(one.test)
+        return max(map(len, tests.values()), default=0)
 
     @property
     def factor(self) -> float:

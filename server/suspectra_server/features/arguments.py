@@ -39,6 +39,13 @@ def parse_location(uri: object, line: object) -> tuple[str, int]:
     return uri, line
 
 
+def parse_scope(scope: object) -> str:
+    """What a mark is about."""
+    if scope not in ("line", "function"):
+        raise JsonRpcInvalidParams('the scope is "line" or "function"')
+    return str(scope)
+
+
 def parse_cursor(cursor: object) -> tuple[str, int]:
     """The document and the line that the cursor is on."""
     given = parse_fields(cursor)

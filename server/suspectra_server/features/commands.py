@@ -23,6 +23,7 @@ from suspectra_server.features.arguments import (
     parse_fields,
     parse_jump_options,
     parse_location,
+    parse_scope,
     parse_tests,
 )
 from suspectra_server.features.debug_commands import DebugCommands
@@ -171,25 +172,23 @@ class Commands(DebugCommands):
         if not self._session.supports_status:
             self._session.answer(text)
 
-    def mark_examined(self, uri: object = None, line: object = None) -> bool:
-        """Mark the suspect on a line as examined."""
+    def mark_examined(self, uri: object = None, line: object = None, scope: object = "line") -> bool:
+        """Mark the suspect on a line, or its function, as examined."""
+        whole = parse_scope(scope) == "function"
         found = self._find.marked(*parse_location(uri, line))
         if found is None:
             return False
-        found[0].exclude([found[1].suspect.element], "examined")
+        folder, element = found[0], found[1].suspect.element
+        folder.exclude(folder.snapshot.ranking.with_function(element) if whole else [element], "examined")
         return True
 
     def mark_innocent(self, uri: object = None, line: object = None, scope: object = "line") -> bool:
         """Declare a statement, or its function, innocent."""
-        if scope not in ("line", "function"):
-            raise JsonRpcInvalidParams('the scope is "line" or "function"')
+        whole = parse_scope(scope) == "function"
         found = self._find.statement_at(*parse_location(uri, line))
         if found is None or found.suspect is None:
             return False
-        folder, element = found.folder, found.element
-        function = found.ranking.elements.function
-        whole = scope == "function" and function[element] >= 0
-        folder.exclude(np.flatnonzero(function == function[element]).tolist() if whole else [element], "innocent")
+        found.folder.exclude(found.ranking.with_function(found.element) if whole else [found.element], "innocent")
         return True
 
     def show_learned(self) -> messages.Learned:

@@ -65,6 +65,14 @@ def what_failed_in(ranking: Ranking, test: str) -> str:
     return plain(result.message, MAX_TEXT) if result else ""
 
 
+def failure_of(ranking: Ranking, test: str) -> str:
+    """The same after the name of the exception."""
+    what = what_failed_in(ranking, test)
+    stack = ranking.evidence.stacks.get(test) if ranking.evidence else None
+    exception = plain(stack.exception) if stack else ""
+    return what if not exception or what.startswith(exception) else f"{exception}: {what}"
+
+
 def first_failing(ranking: Ranking, suspect: Suspect) -> str | None:
     """The failing test to show for a suspect: one that failed in it, or else the first that executes it."""
     here = failed_in(ranking.evidence, ranking.ranked.spectrum, suspect.element) if ranking.evidence else ()

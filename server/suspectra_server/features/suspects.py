@@ -11,7 +11,7 @@ from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.collection_errors import range_of_error
-from suspectra_server.features.failures import names_of, range_of_failure, what_failed_in
+from suspectra_server.features.failures import failure_of, names_of, range_of_failure
 from suspectra_server.features.wording import figures
 from suspectra_server.messages import CollectionError, GroupOverview, GroupSuspects, Suspect, Suspects, Technique
 from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
@@ -56,8 +56,7 @@ def register(session: Session) -> None:
                 for folder in folders
                 if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
             ],
-            "failures": [failure for folder in folders for failure in failures(session, folder)],
-            "groups": [group for folder in folders for group in failures(session, folder) if group["id"] is not None],
+            "groups": [group for folder in folders for group in _overviews(session, folder)],
             "suspects": [_suspect(session, folder, folder.snapshot, mark) for folder, mark in found[:limit]],
         }
 
@@ -124,53 +123,35 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> Coll
     }
 
 
-def failures(session: Session, folder: Folder) -> list[GroupOverview]:
-    """The failure groups of a folder; where there is one, that has no number."""
+def _overviews(session: Session, folder: Folder) -> list[GroupOverview]:
+    """The failing tests of a folder by failure group."""
     ranking = folder.snapshot.ranking
     if ranking.groups:
-        return [
-            _overview(
-                session, folder, group, current=ranking.group is not None and group.number == ranking.group.number
-            )
-            for group in ranking.groups
-        ]
+        return [_overview(session, folder, group, group.number) for group in ranking.groups]
     if ranking.report is None or not ranking.failing:
         return []
     tests = tuple(ranking.failing)
-    only = Group(0, "", f"✗ {many(len(tests), 'test')}", True, tests)
-    return [{**_overview(session, folder, only, current=True), "id": None}]
+    return [_overview(session, folder, Group(0, "", f"✗ {many(len(tests), 'test')}", True, tests), None)]
 
 
-def _overview(session: Session, folder: Folder, group: Group, *, current: bool) -> GroupOverview:
-    snapshot = folder.snapshot
-    placed = {mark.test: mark for mark in snapshot.failures}
+def _overview(session: Session, folder: Folder, group: Group, number: int | None) -> GroupOverview:
+    ranking, placed = folder.snapshot.ranking, {mark.test: mark for mark in folder.snapshot.failures}
     first = next((test for test in group.tests if test in placed), group.tests[0])
     failed = placed.get(first)
     return {
         "folder": folder.uri,
-        "id": group.number,
+        "id": number,
         "title": group.title,
         "heading": group.heading,
-        "failure": what_failed_in(snapshot.ranking, first),
-        "names": names_of([first, *(test for test in group.tests if test != first)]),
+        "names": names_of([first.partition("[")[0], *(test for test in group.tests if test != first)]),
+        "failure": failure_of(ranking, first),
         "uri": folder.uri_of(failed.file) if failed else None,
         "range": range_of_failure(folder, failed, session.units) if failed else None,
         "sure": group.sure,
         "tests": [plain(test) for test in group.tests],
         "uncovered": [plain(test) for test in group.uncovered],
-        "current": current,
+        "current": number is None or (ranking.group is not None and number == ranking.group.number),
     }
-
-
-def _badges(snapshot: Snapshot, mark: Mark) -> list[str]:
-    """What is remarkable about a suspect, in a word or two each."""
-    ranking, suspect = snapshot.ranking, mark.suspect
-    badges = ["changed"] if suspect.changed else []
-    if ranking.failed_in(suspect):
-        badges.append("raised here")
-    if repaired := ranking.repaired_at(suspect):
-        badges.append(f"repairs {repaired}/{ranking.ranked.spectrum.counts.failed}")
-    return badges
 
 
 def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> Suspect:
@@ -185,7 +166,9 @@ def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -
         "reason": plain(snapshot.ranking.reason(suspect), MAX_TEXT),
         "findings": list(snapshot.ranking.findings.get(suspect.element, ())),
         "source": plain(snapshot.placements[mark.file].now[mark.first].strip()),
-        "badges": _badges(snapshot, mark),
+        "raised": bool(snapshot.ranking.failed_in(suspect)),
+        "repairs": snapshot.ranking.repaired_at(suspect),
+        "tie": snapshot.ranking.tie_of(suspect),
         "failingTests": list(suspect.failing_tests),
         "group": group.number if group else None,
         "examined": mark.examined,

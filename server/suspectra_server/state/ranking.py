@@ -20,6 +20,7 @@ from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.investigation import repairs_in_words
 from suspectra.techniques.mutant_results import mutant_results
+from suspectra.techniques.repairs import Repair
 from suspectra.techniques.repairs import repairs as repairs_of
 from suspectra.techniques.technique import Technique
 from suspectra.techniques.value_predicates import separating_in_words
@@ -208,28 +209,26 @@ class Ranking:
     @cached_property
     def repairs(self) -> Mapping[int, tuple[str, ...]]:
         """What alterations of a statement make failing tests pass, in sentences, by element."""
-        if self.report is None or self.evidence is None or not self.evidence.experiments:
-            return {}
-        spectrum = self.report.spectrum
         return {
-            element: tuple(plain(sentence, MAX_TEXT) for sentence in repairs_in_words(found, element, spectrum))
-            for element, found in repairs_of(self.evidence.experiments, spectrum).items()
+            element: tuple(
+                plain(sentence, MAX_TEXT) for sentence in repairs_in_words(found, element, self.ranked.spectrum)
+            )
+            for element, found in self._repairs.items()
         }
 
     def repaired_at(self, suspect: Suspect) -> int:
-        """How many failing tests passed with an alteration of a statement."""
-        return len(self._repaired.get(suspect.element, ()))
+        """How many failing tests pass with the best alteration of a suspect."""
+        return max((repair.repaired for repair in self._repairs.get(suspect.element, ())), default=0)
 
     @cached_property
-    def _repaired(self) -> Mapping[int, frozenset[str]]:
-        """The failing tests that passed with an alteration of a statement, by element."""
+    def _repairs(self) -> Mapping[int, tuple[Repair, ...]]:
         if self.report is None or self.evidence is None or not self.evidence.experiments:
             return {}
-        found = repairs_of(self.evidence.experiments, self.report.spectrum)
-        tests = {
-            element: frozenset(one.test for each in several for one in each.found) for element, several in found.items()
-        }
-        return {element: names & self.failing.keys() for element, names in tests.items()}
+        return repairs_of(self.evidence.experiments, self.report.spectrum)
+
+    def tie_of(self, suspect: Suspect) -> int:
+        """The number of the tie that the tests leave a suspect in, whatever else puts it in order."""
+        return int(self.ranked.tie_of_level[self.ranked.level[suspect.element]])
 
     @cached_property
     def fixes(self) -> Mapping[int, tuple[Fix, ...]]:
@@ -305,6 +304,12 @@ class Ranking:
     def element_of(self, line: RecordedLine) -> int | None:
         """The element on a line."""
         return self.report.spectrum.elements.at(*line) if self.report is not None else None
+
+    def with_function(self, element: int) -> list[int]:
+        """The statements of the function of one; at module level those of the file that are in no function."""
+        elements = self.elements
+        same = (elements.function == elements.function[element]) & (elements.file == elements.file[element])
+        return [int(one) for one in np.flatnonzero(same)]
 
     def suspect_at(self, file: str, line: int) -> Suspect | None:
         """The ranked statement that contains a line as it was run, if a failing test executes it."""

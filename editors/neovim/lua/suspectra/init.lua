@@ -183,10 +183,11 @@ end
 --- Choose the failure group whose suspects are shown.
 function M.group()
   ask('suspectra/suspects', { limit = 0 }, function(report)
-    if #report.groups == 0 then
+    local groups = vim.tbl_filter(function(group) return type(group.id) == 'number' end, report.groups)
+    if #groups == 0 then
       return notify('all failing tests probably share a fault')
     end
-    vim.ui.select(report.groups, {
+    vim.ui.select(groups, {
       prompt = 'Show the suspects of',
       kind = 'suspectra',
       format_item = function(group)
@@ -219,9 +220,7 @@ end
 function M.explain()
   local current = cursor()
   ask('suspectra/explanation', { uri = current.uri, line = current.position.line, limit = 10 }, function(found)
-    if not found then
-      return notify('this line is not a suspect')
-    end
+    if not found then return notify('this line is not a suspect') end
     local lines = vim.list_extend({ found.headline }, found.sentences)
     vim.list_extend(lines, found.formula ~= '' and { found.formula, found.substituted } or {})
     for _, test in ipairs(found.failing) do
