@@ -202,18 +202,35 @@ Then `suspectra-next-in-chain' walks from there to the failure."
                               (plist-get found :chain)))))
                        nil nil (suspectra--cursor)))
 
-(defun suspectra-compare-passing ()
-  "Show where the failing test at point and a passing one part.
-It is the passing test that goes nearly the same way."
-  (interactive)
-  (suspectra--ask-then "comparePassing"
-                       (lambda (found)
-                         (unless (seq-empty-p (plist-get found :report))
-                           (suspectra--show-steps
-                            (format "%s fails, %s passes: different decisions"
-                                    (plist-get found :test) (plist-get found :passing))
-                            (plist-get found :report))))
-                       nil nil (suspectra--cursor)))
+(defun suspectra--choose-comparison ()
+  "Choose the technique that searches for a run that passes."
+  (plist-get (suspectra--choose "Compare the failing test with: "
+                                (suspectra--request :suspectra/techniques '(:for "paths"))
+                                (lambda (technique) (plist-get technique :title)))
+             :name))
+
+(defun suspectra--show-comparison (found)
+  "Show what makes the difference in the compared runs FOUND, or where they part."
+  (let ((chain (plist-get found :chain))
+        (report (plist-get found :report))
+        (passing (plist-get found :passing)))
+    (cond
+     ((not (seq-empty-p chain))
+      (suspectra--show-steps (format "What makes the difference for %s" (plist-get found :test)) chain))
+     ((not (seq-empty-p report))
+      (suspectra--show-steps
+       (if passing
+           (format "%s fails, %s passes: different decisions" (plist-get found :test) passing)
+         (plist-get found :found))
+       report)))))
+
+(defun suspectra-compare-passing (&optional technique)
+  "Show where the failing test at point and a run that passes part.
+It is the passing test that goes nearly the same way.
+With a prefix argument, choose another TECHNIQUE that finds the run."
+  (interactive (and current-prefix-arg (list (suspectra--choose-comparison))))
+  (suspectra--ask-then "comparePassing" #'suspectra--show-comparison
+                       nil nil (suspectra--cursor) technique))
 
 (defun suspectra--show-run (run)
   "Return a buffer with what a test executes, named by the title of RUN."

@@ -42,6 +42,12 @@ EXTENSION_COMMANDS = (
     ExtensionCommand("open", "Open Suspect", icon="go-to-file"),
     ExtensionCommand("runAgain", "Run Again", icon="debug-rerun", enablement="isWorkspaceTrusted"),
     ExtensionCommand("showExamined", "List the Examined Suspects", enablement="suspectra.empty == allExamined"),
+    ExtensionCommand(
+        "chooseComparison",
+        "Compare With a Passing Run by…",
+        icon="diff-multiple",
+        enablement="isWorkspaceTrusted",
+    ),
     ExtensionCommand("showSlicePicture", "Show the Slice as a Picture", icon="graph", enablement="suspectra.hasSlice"),
     ExtensionCommand("clearSlice", "Show All Code Again", icon="clear-all", enablement="suspectra.hasSlice"),
     ExtensionCommand("filter", "Filter the Suspects…", icon="filter"),

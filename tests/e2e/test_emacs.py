@@ -75,6 +75,9 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     assert " passes: different decisions\n" in seen["compared"]
     assert ", there " in seen["compared"]
     assert "+++ " in seen["runs"]
+    assert seen["difference"].startswith("What makes the difference for tests/")
+    assert ": before " in seen["difference"]
+    assert "  = the test fails" in seen["difference"]
     assert re.search(r"^[-+] .*# [a-z_]+\.py:\d+$", seen["runs"], re.MULTILINE)
     assert seen["led"].startswith("What led to src/ledger/tax.py:")
     assert seen["dimmed"] > 0

@@ -266,6 +266,18 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     assert "test_bulk[10-10] ↔ test_bulk[20-20]: discounts.py:24 true, there false" in reported(neovim)
     assert "  # discounts.py:" in "\n".join(neovim.nvim.current.buffer[:])
     neovim.nvim.command("tabclose | Suspectra forget")
+
+    # what makes the difference, by a technique that is chosen from a list; nobody is asked again
+    neovim.nvim.command("edit tests/test_discounts.py")
+    neovim.nvim.current.window.cursor = (line, 0)
+    choose = "if item.name == 'cause-transitions' then return chosen(item) end"
+    neovim.lua(f"vim.ui.select = function(items, _, chosen) for _, item in ipairs(items) do {choose} end end")
+    neovim.nvim.command("Suspectra compareby")
+    wait(lambda: neovim.lua(title).startswith("What makes the difference for "), "the difference", A_RUN)
+    listed = neovim.nvim.call("getqflist")
+    assert listed[0]["text"].startswith("before ")
+    assert listed[-1]["text"].endswith("  = the test fails")
+    assert len(neovim.lua("return asked")) == 1
     neovim.nvim.command("edit tests/test_discounts.py")
     neovim.nvim.current.window.cursor = (line, 0)
     neovim.nvim.command("Suspectra led")

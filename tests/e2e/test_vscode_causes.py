@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
 FILE = "src/ledger/discounts.py"
 RIGHT, WRONG = "if quantity < self.at_least", "if quantity <= self.at_least"
 TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
@@ -46,6 +47,17 @@ def test_the_cause_is_beside_the_suspects_and_values_are_at_its_lines(unrecorded
     bench.see(".monaco-diff-editor .modified .view-lines", "# discounts.py:", 60)
     bench.picture("runs")
     bench.command("View: Close Editor")
+
+    # what makes the difference between the two, chosen from the list of ways to compare
+    bench.open("test_discounts.py")
+    bench.command("Suspectra: Compare With a Passing Run by…")
+    bench.see(".quick-input-title", "Compare the failing test with")
+    bench.see(".quick-input-list .monaco-list-row", "cause-transitions").first.click()
+    bench.see(ROWS, "What makes the difference for test_bulk", 120)
+    bench.see(ROWS, "before ")
+    wait(lambda: bench.cursor()[0] == "money.py", "the first difference is open")
+    bench.picture("difference")
+    bench.command("Notifications: Clear All Notifications")
 
     # what led to the failure: a tree, the rest of the code dimmed, and a picture
     bench.open("test_discounts.py")

@@ -1,11 +1,11 @@
-/** What is known of the cause of a failure, in a view of its own. */
+/** What is known of the cause of a failure, and what makes the difference to a passing run, in a view of its own. */
 
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
 import { t } from './l10n';
 import type { Model } from './model';
-import { type Causes, methods } from './protocol';
+import { type Causes, type ComparedRuns, methods, serverCommands } from './protocol';
 import { type Heading, StepsView } from './stepsView';
 
 export class CausesView implements vscode.Disposable {
@@ -14,6 +14,7 @@ export class CausesView implements vscode.Disposable {
   private requests = 0;
   private last = '';
   private searching = false;
+  private hasChain = false;
 
   constructor(
     private readonly server: Server,
@@ -23,6 +24,11 @@ export class CausesView implements vscode.Disposable {
       this.view,
       model.onDidProgress(() => void this.refresh()),
       model.onDidChange(() => void this.refresh()),
+      server.onDidExecute(({ command }) => {
+        if (command === serverCommands.comparePassing || command === serverCommands.clearComparison) {
+          void this.refresh();
+        }
+      }),
     );
   }
 
@@ -32,20 +38,37 @@ export class CausesView implements vscode.Disposable {
 
   private async refresh(): Promise<void> {
     const request = ++this.requests;
-    const causes =
-      'technique' in this.model.condition
-        ? await this.server.request<Causes | null>(methods.causes, {}).catch(() => null)
-        : null;
-    const now = JSON.stringify({ ...causes, seconds: 0 });
+    const [causes, compared] = await Promise.all([
+      this.ask<Causes>(methods.causes),
+      this.ask<ComparedRuns>(methods.comparison),
+    ]);
+    const chain = compared?.chain.length ? compared : null;
+    const now = JSON.stringify([{ ...causes, seconds: 0 }, chain]);
     if (request !== this.requests || now === this.last) {
       return;
     }
     this.last = now;
-    const begins = causes !== null && causes.searching && !this.searching;
+    const begins = (causes !== null && causes.searching && !this.searching) || (chain !== null && !this.hasChain);
     this.searching = causes?.searching ?? false;
+    this.hasChain = chain !== null;
     void vscode.commands.executeCommand('setContext', 'suspectra.hasCauses', causes !== null);
-    this.view.show(causes ? headings(causes) : [], causes ? causesText(causes) : '', begins);
+    void vscode.commands.executeCommand('setContext', 'suspectra.hasDifference', chain !== null);
+    const rows = [...(chain ? differences(chain) : []), ...(causes ? headings(causes) : [])];
+    const texts = [...(chain ? [chain.found, ...chain.notes] : []), ...(causes ? [causesText(causes)] : [])];
+    this.view.show(rows, texts.join(' — '), begins);
   }
+
+  /** What a request gives; null where there is no server, or nothing to be known. */
+  private async ask<Result>(method: string): Promise<Result | null> {
+    return 'technique' in this.model.condition
+      ? this.server.request<Result | null>(method, {}).catch(() => null)
+      : null;
+  }
+}
+
+/** What makes the difference between a failing and a passing run. */
+export function differences({ test, chain }: ComparedRuns): Heading[] {
+  return [{ heading: t('What makes the difference for {0}', test.replace(/.*::/, '')), steps: chain }];
 }
 
 /** The parts of the tree that have steps. */

@@ -15,7 +15,7 @@ import { type CommandLine, type Learned, methods, serverCommands, type Suspect }
 import type { Slices } from './slices';
 import type { StatusItem } from './status';
 import { isFunction, suspectOf, type SuspectsView } from './suspectsView';
-import { selectTechnique } from './techniquePicker';
+import { chooseComparison, selectTechnique } from './techniquePicker';
 import type { Testing } from './testing';
 import type { TestingView } from './testingView';
 import { learnedText } from './messages';
@@ -81,6 +81,13 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),
+    chooseComparison: async (_, argument) => {
+      const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
+      const technique = await chooseComparison(server);
+      return (
+        technique && server.command(serverCommands.comparePassing, folder, tests?.[0] ?? null, at ?? null, technique)
+      );
+    },
     compareRuns: ofTest(serverCommands.compareRuns),
     clearComparison: async () => {
       if (!(await server.command(serverCommands.clearComparison))) {

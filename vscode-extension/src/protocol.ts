@@ -321,6 +321,26 @@ export interface Causes {
   problems: string[];
 }
 
+/** Result of the `suspectra/comparison` request and of the command `suspectra.server.comparePassing`. */
+export interface ComparedRuns {
+  folder: string;
+  test: string;
+  technique: string;
+  /** A passing test, or an input that passes. */
+  passing: string | null;
+  found: string;
+  /** The decisions that came out differently. */
+  report: Step[];
+  /** What makes the difference, from the first cause to the failure. */
+  chain: Step[];
+  after: Step[];
+  notes: string[];
+  candidates: number;
+  complete: boolean;
+  seconds: number;
+  problems: string[];
+}
+
 /** What one test executes: the lines in order, each with its place as a comment. */
 export interface RunText {
   title: string;

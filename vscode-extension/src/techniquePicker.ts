@@ -81,6 +81,18 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
   });
 }
 
+/** The name of the technique by which a run that passes is searched for; undefined for none. */
+export async function chooseComparison(server: Server): Promise<string | undefined> {
+  const techniques = await server.request<Technique[]>(methods.techniques, { for: 'paths' });
+  const rows = techniques.map(({ name, title, description }) => ({
+    label: title,
+    description: name,
+    detail: description,
+  }));
+  const title = t('Compare the failing test with');
+  return (await vscode.window.showQuickPick(rows, { title, matchOnDescription: true }))?.description;
+}
+
 function items(techniques: Technique[], { name: current, cloneFailed }: Choice, pin: vscode.QuickInputButton): Item[] {
   const currentFirst = techniques.toSorted((a, b) => Number(b.name === current) - Number(a.name === current));
   return [

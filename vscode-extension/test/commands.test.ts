@@ -88,6 +88,26 @@ describe('finding out what would make tests pass', () => {
     expect(server.calls).toEqual([[serverCommands.compareValues, 'file:///project', suspect.failingTests]]);
   });
 
+  it('can be a comparison with a run that is found in a way that the user chooses', async () => {
+    const chosen = {
+      name: 'apg',
+      title: 'Automated path generation',
+      paper: '',
+      description: 'Most faults.',
+      clones: false,
+    };
+    server.answers[methods.techniques] = [chosen];
+    await give('chooseComparison', { suspect, parent: undefined }); // the list is closed
+    workbench.answer = chosen.title;
+    await give('chooseComparison', { suspect, parent: undefined });
+    const listed = [methods.techniques, { for: 'paths' }];
+    expect(server.calls).toEqual([
+      listed,
+      listed,
+      [serverCommands.comparePassing, 'file:///project', suspect.failingTests[0], null, 'apg'],
+    ]);
+  });
+
   it('can be about a suspect alone, and can be cancelled', async () => {
     await give('testSuspect', { suspect, parent: undefined });
     await give('cancelInvestigation');

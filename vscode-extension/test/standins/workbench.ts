@@ -266,6 +266,7 @@ export const workbench = {
   answer: undefined as string | undefined,
   input: undefined as Input | undefined,
   tree: undefined as Tree | undefined,
+  causes: undefined as Tree | undefined,
   tests: undefined as TestController | undefined,
   /** Whether the extension Python Debugger is installed. */
   debugger: true,
@@ -360,6 +361,8 @@ export const workbench = {
       const tree = new Tree(treeDataProvider);
       if (id === 'suspectra.suspects') {
         workbench.tree = tree;
+      } else if (id === 'suspectra.causes') {
+        workbench.causes = tree;
       }
       return tree;
     },

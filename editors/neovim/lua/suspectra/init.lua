@@ -4,6 +4,7 @@
 --- Diagnostics, hovers and code actions work without this module. `:help suspectra`, `:checkhealth suspectra`.
 
 local dimming = require('suspectra.dimming')
+local list_steps = require('suspectra.steps').list
 
 local M = {}
 
@@ -286,31 +287,6 @@ function M.debug()
   command('debugHere', { current.uri, current.position.line })
 end
 
-local function step_text(step)
-  local value = step.value ~= '' and '  = ' .. step.value or ''
-  return vim.trim(step.why .. ' ' .. step.source) .. value
-end
-
-local function add_steps(items, steps, depth)
-  for _, step in ipairs(steps) do
-    table.insert(items, {
-      filename = vim.uri_to_fname(step.uri),
-      lnum = step.line,
-      col = step.range.start.character + 1,
-      text = string.rep('  ', depth) .. step_text(step),
-    })
-    add_steps(items, step.steps, depth + 1)
-  end
-end
-
---- Show steps in the quickfix list: |:cnext| goes through them, |:copen| keeps them in sight.
-local function list_steps(title, steps)
-  local items = {}
-  add_steps(items, steps, 0)
-  vim.fn.setqflist({}, ' ', { title = title, items = items })
-  vim.cmd('botright copen | wincmd p')
-end
-
 --- Show all code again.
 M.undim = dimming.clear
 
@@ -344,13 +320,25 @@ function M.cause()
   end)
 end
 
---- Find the passing test that goes nearly the same way as the failing one under the cursor: the decisions that came out
---- differently are in the quickfix list.
-function M.compare()
-  command('comparePassing', { vim.NIL, vim.NIL, cursor() }, function(found)
-    if found and #found.report > 0 then
-      list_steps(found.test .. ' fails, ' .. found.passing .. ' passes: different decisions', found.report)
-    end
+--- Find a run that passes and goes nearly the same way as the failing test under the cursor: the decisions that came out
+--- differently are in the quickfix list, or the chain of what makes the difference.
+--- @param technique string|nil one of those of |suspectra/techniques|; the nearest passing test if there is none
+function M.compare(technique)
+  command('comparePassing', { vim.NIL, vim.NIL, cursor(), technique or vim.NIL }, require('suspectra.steps').compare)
+end
+
+--- Choose how to search for the run that passes.
+function M.compareby()
+  ask('suspectra/techniques', { ['for'] = 'paths' }, function(techniques)
+    vim.ui.select(techniques, {
+      prompt = 'Compare the failing test with',
+      kind = 'suspectra',
+      format_item = function(technique)
+        return technique.title .. '  ' .. technique.description
+      end,
+    }, function(technique)
+      return technique and M.compare(technique.name)
+    end)
   end)
 end
 
@@ -453,7 +441,7 @@ end
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
   'run', 'cancel', 'localize', 'investigate', 'try', 'values', 'debug', 'cause', 'led', 'influenced', 'undim',
-  'compare', 'runs', 'forget',
+  'compare', 'compareby', 'runs', 'forget',
   'group', 'merge', 'split', 'ungroup',
 }
 
