@@ -89,8 +89,9 @@
   (e2e-see 'runs (with-current-buffer "*Diff*" (buffer-string)))
   (switch-to-buffer buffer)
   (e2e-press "C-c u x")
-  (let ((completing-read-function (lambda (&rest _) "Cause transitions")))
-    (e2e-press "C-u C-c u w"))
+  (let ((completing-read-function (lambda (&rest _) "Cause transitions"))
+        (current-prefix-arg (quote (4))))
+    (e2e-press "C-c u w"))
   (e2e-wait "the difference" (lambda () (with-current-buffer "*suspectra-steps*"
                                           (string-match-p "What makes the difference" (buffer-string)))))
   (e2e-see 'difference (with-current-buffer "*suspectra-steps*" (buffer-string)))
