@@ -279,7 +279,10 @@ class Editor:
     def __init__(self, root: Path):
         self.shown, self.sent = {}, set()
         wire = SimpleNamespace(
-            units=Units.for_encoding(None), can=lambda name: True, text_document_publish_diagnostics=self.take
+            units=Units.for_encoding(None),
+            can=lambda name: True,
+            supports_status=True,
+            text_document_publish_diagnostics=self.take,
         )
         self.published = Published(wire, lambda folder: {})
         self.disk = Disk(root)
@@ -287,7 +290,7 @@ class Editor:
             uri=root.as_uri(),
             removed=False,
             root=root,
-            settings=SimpleNamespace(diagnostics=True),
+            settings=SimpleNamespace(diagnostics="all"),
             texts=Texts(),
             uri_of=lambda path: (root / path).as_uri(),
         )

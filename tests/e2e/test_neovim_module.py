@@ -243,7 +243,7 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     neovim.nvim.current.window.cursor = (line, 0)
     neovim.nvim.command("Suspectra values")
     wait(lambda: "tests observed" in reported(neovim), "the outcome of the comparison", A_RUN)
-    compared = "failing tests that were observed `"
+    compared = "failing test that was observed `"
     said = wait(lambda: [s for s in neovim.request("suspectra/suspects", {})["suspects"] if compared in str(s)], "it")
     neovim.nvim.command(f"edit {said[0]['file']}")
     wait(lambda: any(compared in one["message"] for one in neovim.diagnostics()), "the diagnostic says it")

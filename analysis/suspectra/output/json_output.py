@@ -75,7 +75,12 @@ def write_json(ranking: Listing, out: TextIO) -> None:
 
 def _stack(stack: Stack) -> dict[str, object]:
     """The stack of a failed test, outermost call first."""
-    return {**stack.as_dict(), "frames": [frame._asdict() for frame in stack.frames]}
+    failed = stack.test_line
+    return {
+        **stack.as_dict(),
+        "frames": [frame._asdict() for frame in stack.frames],
+        "test_line": {"file": failed.file, "line": failed.line} if failed else None,
+    }
 
 
 def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
