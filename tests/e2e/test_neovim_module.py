@@ -238,17 +238,6 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     neovim.nvim.command("Suspectra cancel")
     wait(lambda: "no tests are running" in reported(neovim), "a word")
 
-    # how values compare in its failing tests and in no passing one; nobody is asked, since nothing is altered
-    neovim.nvim.command("edit tests/test_discounts.py")
-    neovim.nvim.current.window.cursor = (line, 0)
-    neovim.nvim.command("Suspectra values")
-    wait(lambda: "tests observed" in reported(neovim), "the outcome of the comparison", A_RUN)
-    compared = "failing test that was observed `"
-    said = wait(lambda: [s for s in neovim.request("suspectra/suspects", {})["suspects"] if compared in str(s)], "it")
-    neovim.nvim.command(f"edit {said[0]['file']}")
-    wait(lambda: any(compared in one["message"] for one in neovim.diagnostics()), "the diagnostic says it")
-    assert len(neovim.lua("return asked")) == 1
-
     # the cause and a slice are in the quickfix list, with values, and what is outside the slice is dimmed
     neovim.nvim.command("edit tests/test_discounts.py")
     neovim.nvim.current.window.cursor = (line, 0)
@@ -290,6 +279,41 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     assert neovim.lua(dimmed) == 0
     neovim.nvim.command("Suspectra ungroup")
     wait(lambda: "no failure group was changed" in reported(neovim), "another word")
+
+
+PERIODS = "def days(first, last):\n    whole = last - first\n    return whole * 3\n"
+OF_PERIODS = """
+import pytest
+from ledger.periods import days
+
+@pytest.mark.parametrize("first", range(1, 4))
+def test_reversed(first):
+    assert days(first, 0) == 3 * first
+
+@pytest.mark.parametrize("first", range(6))
+def test_forwards(first):
+    assert days(first, 5) == 3 * (5 - first)
+"""
+
+
+def test_how_values_compare_in_failing_tests_is_said_on_its_line(unrecorded, neovim, set_up, wait):
+    unrecorded.edit(TAX, FAULT, FIXED)
+    unrecorded.folder.joinpath("src/ledger/periods.py").write_text(PERIODS)
+    unrecorded.folder.joinpath("tests/test_periods.py").write_text(OF_PERIODS)
+    assert unrecorded.record().returncode == 1
+    neovim.start(unrecorded, "src/ledger/periods.py")
+    set_up()
+    wait(lambda: neovim.request("suspectra/suspects", {})["suspects"], "the suspects")
+    # nothing is altered, so nobody is asked
+    neovim.nvim.command("Suspectra values")
+    wait(lambda: "tests observed" in reported(neovim), "the outcome", A_RUN)
+    found = wait(lambda: next((said for said in findings(neovim) if "observed `" in said), None), "a suspect says it")
+    wait(lambda: any(found in one["message"] for one in neovim.diagnostics()), "the diagnostic says it")
+
+
+def findings(neovim):
+    suspects = neovim.request("suspectra/suspects", {})["suspects"]
+    return [found for suspect in suspects for found in suspect["findings"]]
 
 
 def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):
