@@ -1,6 +1,8 @@
 """Counts and enumerations as English text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+_NAMED = 3  # of many names
 
 
 def many(count: int, noun: str) -> str:
@@ -68,3 +70,49 @@ def ordinal(number: int) -> str:
     """
     last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{last}"
+
+
+def some(names: Iterable[str], glue: str = ", ") -> str:
+    """Join the first three names, and say how many more there are.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Any texts, such as names from a recording.
+    glue : str
+        What is between two.
+
+    Returns
+    -------
+    str
+        Without unprintable characters.
+
+    Examples
+    --------
+    >>> some(["a.py", "b.py", "c.py", "d.py", "e.py"])
+    'a.py, b.py, c.py, 2 more'
+    """
+    names = [visible(name) for name in names]
+    more = f"{glue}{len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return glue.join(names[:_NAMED]) + more
+
+
+def visible(text: str) -> str:
+    r"""Escape unprintable characters, which a terminal could take for commands.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as a name from a recording.
+
+    Returns
+    -------
+    str
+        The text, with escapes for unprintable characters.
+
+    Examples
+    --------
+    >>> visible("test_sum[\x1b]")
+    'test_sum[\\x1b]'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

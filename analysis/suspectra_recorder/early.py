@@ -25,7 +25,8 @@ from suspectra_recorder.settings import VARIABLE, Settings, recording_folder
 __builtins__ = own.builtins
 
 _REWRITE = "_pytest.assertion.rewrite"
-_INI_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+INI_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+"""The files that may configure pytest."""
 _COUNTS = re.compile(rf"""^\s*{COUNTS.ini_name}\s*=\s*["']?(?:true|1|yes|on)\b|{COUNTS.pytest_flag}\b""", re.M | re.I)
 _RECORDER = re.compile(rf"""^\s*{RECORDER.ini_name}\s*=\s*["']?(\w+)|{RECORDER.pytest_flag}[=\s"',]+(\w+)""", re.M)
 
@@ -197,6 +198,8 @@ def _start(
     choice = choose(asked, recording_folder(settings.workspace), counting=counting)
     scope = Scope(settings.workspace, settings.sources, include_tests=True)
     hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring)
+    if settings.channel >= 0:
+        hooks.import_hook.kept = {}  # to replace functions by newer ones
     started = _started = EarlyStart(hooks, asked, choice, python, before)
     hooks.install()
     _with_pytest(started)
@@ -243,7 +246,7 @@ def _configuration(workspace: str) -> Iterator[str]:
     """The texts of possible configurations of pytest; it is not known yet which of them pytest will use."""
     yield os.environ.get("PYTEST_ADDOPTS", "")
     for folder in dict.fromkeys((workspace, os.getcwd())):
-        for name in _INI_FILES:
+        for name in INI_FILES:
             try:
                 with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
                     yield stream.read(1 << 20)

@@ -83,7 +83,14 @@ def start(config: pytest.Config) -> None:
     about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
     try:
         recorder = Recorder(
-            scope, settings.run, worker, about, counting=settings.counts, monitoring=choice.monitoring, early=began
+            scope,
+            settings.run,
+            worker,
+            about,
+            counting=settings.counts,
+            monitoring=choice.monitoring,
+            early=began,
+            later=settings.channel >= 0,
         )
         session = _Session(config, settings, recorder, worker, choice)
     except Exception as error:
@@ -133,7 +140,7 @@ def failed_to_start(config: pytest.Config, error: BaseException) -> None:
     remove_env(settings, os.environ)
     if (began := early.take()) is not None:
         began.close()
-    if settings.workspace:
+    if settings.workspace and settings.channel < 0:
         record_failure(settings, lambda scope: describe(error, scope.name, scope.root))
 
 
@@ -224,14 +231,24 @@ class _Session:
                 inject_env(self.settings, os.environ)
             else:  # the workers find the plugin as this process did
                 os.environ[VARIABLE] = self.settings.to_json()
-        elif self.settings.children:
+        elif self.settings.children and self.settings.channel < 0:
             self.recorder.record_children()
+
+    def begin_run(self, selection: Selection, progress: str, session: pytest.Session) -> None:
+        """Record some of the collected tests, in the process that was asked to run them."""
+        self.recorder.open_log()
+        if self.settings.children:
+            self.recorder.record_children()
+        self.selection, self.progress = selection, Progress(progress)
+        selection.shorten(self.config)
+        self.new = selection.apply(session.items, self.config)
+        self.progress.collected(len(session.items))
 
     def pytest_report_header(self) -> str | None:
         if self.settings.status or self.worker:
             return None
         how = " by sys.monitoring" if self.choice.monitoring else ""
-        return f"suspectra: recording{how} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
+        return f"suspectra: recording{how} to {os.path.relpath(self.recorder.log.folder, self.config.rootpath)}"
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> Iterator[None]:
@@ -420,10 +437,10 @@ class _Session:
             self.attempt("the end", step)
 
     def _compact(self) -> None:
-        if not self.worker:
+        if not self.worker and self.settings.channel < 0:  # somebody waits for the process that was asked
             with StandardLibrary():
                 from suspectra_recorder.log.compaction import compact
-            compact(self.recorder.folder)
+            compact(self.recorder.log.folder)
 
     def report(self) -> None:
         if not self.reported:

@@ -7,22 +7,21 @@ from dataclasses import replace
 
 from suspectra_recorder.child_process_merge import ChildProcessMerge
 from suspectra_recorder.children import CHILDREN, Children
-from suspectra_recorder.clock import Clock
 from suspectra_recorder.early import EarlyStart
 from suspectra_recorder.errors import Problem
-from suspectra_recorder.folders import RecordingError, make_recording_folder
+from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hooks import Hooks
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.imports import bits
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
+from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.packages import installed
+from suspectra_recorder.log_of_run import LogOfRun
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.scope import Scope
-from suspectra_recorder.settings import FOLDER, RECORDING
+from suspectra_recorder.settings import FOLDER
 from suspectra_recorder.unseen import modules_before, reason
 
 __builtins__ = own.builtins
@@ -47,6 +46,8 @@ class Recorder:
         Watch probes by ``sys.monitoring``, which must be available.
     early : EarlyStart, optional
         Hooks that were installed before; this recorder continues with them.
+    later : bool
+        Whether the log is opened only by `open_log`, in the process that runs the tests.
 
     Raises
     ------
@@ -90,6 +91,12 @@ class Recorder:
     >>> recorder.problem("price.py", "line 3", "it was changed while the tests ran", "record again")
     >>> recorder.stop()
 
+    A process that waits opens its log later:
+
+    >>> later = Recorder(Scope(str(folder)), "8f3a", later=True)
+    >>> later.open_log()
+    >>> later.stop()
+
     >>> reader = SectionReader()
     >>> with open(recorder.log.path, "rb") as stream:
     ...     reader.read(stream.read())
@@ -110,41 +117,17 @@ class Recorder:
         counting: bool = False,
         monitoring: bool = False,
         early: EarlyStart | None = None,
+        later: bool = False,
     ):
         self.scope = scope
         self.tests = 0
         self.errors: list[CollectionError] = []
         self._began = time.process_time()
         self._frozen_setup: tuple[list[int], bytes] = ([], b"")
-        self.folder = make_recording_folder(scope.root, RECORDING)
-        try:
-            self._clock = Clock(self.folder)
-            started = self._clock.now()
-            name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
-            self.log = LogWriter(os.path.join(self.folder, name))
-        except OSError as error:
-            raise RecordingError(
-                Problem(
-                    f"{FOLDER}/{RECORDING}",
-                    "",
-                    f"nothing can be recorded: {error.strerror or error}",
-                    "make the workspace writable, or choose another with --workspace",
-                )
-            ) from error
-        head = {
-            "run": run,
-            "worker": worker,
-            "started": started,
-            "python": sys.version.split()[0],
-            "executable": sys.executable,
-            "packages": installed(sys.path),
-            "counts": counting,
-            "recorder": "monitoring" if monitoring else "probes",
-            **(about or {}),
-        }
+        how = {"counts": counting, "recorder": "monitoring" if monitoring else "probes"}
+        self.log = LogOfRun(scope.root, run, worker, {**how, **(about or {})}, later=later)
+        self._collected: tuple[dict[str, frozenset[str]], frozenset[str]] | None = None
         self._child_merge: ChildProcessMerge | None = None
-        self._stopped = ""
-        self._write(FrameKind.RUN, json.dumps(head).encode())
         self._early = early
         self._hooks = _hooks(scope, early, counting=counting, monitoring=monitoring)
         self.hook, self.imports, self._imported = (
@@ -172,6 +155,12 @@ class Recorder:
                 why = reason(module, path, self._early, launched=launched, counting=self.hook.counting)
                 self.problem(name, "", *why)
         self._hooks.install()
+
+    def open_log(self) -> None:
+        """Open the log, in a process that was forked from one that collected the tests; it has collected them too."""
+        self.log.open()
+        if self._collected is not None:
+            self._write_collected(*self._collected)
 
     def record_children(self) -> None:
         """Record processes that tests start from now on."""
@@ -207,8 +196,7 @@ class Recorder:
             self._child_merge.stop()
         self._hooks.close()
         self.log.close()
-        if self._stopped and sys.__stderr__ is not None:
-            sys.__stderr__.write(self._stopped)  # only after the tests, some of which check what is printed
+        self.log.report_failure()
 
     def outside(self, *, at_the_end: bool = False) -> None:
         """Record what ran since the last harvest as code outside tests.
@@ -223,7 +211,7 @@ class Recorder:
         touched, bits = self.hook.harvest()
         self._write_files()
         if touched:
-            self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
+            self.log.write(FrameKind.OUTSIDE, pack_rows(touched, bits))
         self._write_imports()
         if self._child_merge is not None and self.log.is_open:
             for at in self._child_merge.late(everything=at_the_end):
@@ -267,13 +255,13 @@ class Recorder:
         files : iterable of int
             The indices of further files on which it depends.
         """
-        head = {**record.head(self._clock.now()), "cpu": round(time.process_time() - self._began, 6)}
+        head = {**record.head(self.log.now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._child_merge is not None:
             self._child_merge.end()
         rows = self._harvested([*files, *self._write_imports()])
         if self._child_merge is not None:
             self._child_merge.written(self.log.size)
-        self._write(FrameKind.TEST, with_json(head, rows))
+        self.log.write(FrameKind.TEST, with_json(head, rows))
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
@@ -284,7 +272,7 @@ class Recorder:
         record : TestRecord
             The outcome of the test.
         """
-        self._write(FrameKind.TEST, with_json(record.head(self._clock.now()), pack_rows([], b"")))
+        self.log.write(FrameKind.TEST, with_json(record.head(self.log.now()), pack_rows([], b"")))
 
     def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
         """Record which files were collected completely, with their tests. Other recorded tests of these files are
@@ -299,8 +287,11 @@ class Recorder:
         tried : iterable of str
             The node ids of all that the run tried to collect.
         """
-        names = {file: frozenset(tests) for file, tests in files.items()}
-        self._write(FrameKind.SCOPE, WholeFiles(self._clock.now(), names, frozenset(tried)).payload())
+        self._collected = {file: frozenset(tests) for file, tests in files.items()}, frozenset(tried)
+        self._write_collected(*self._collected)
+
+    def _write_collected(self, names: dict[str, frozenset[str]], tried: frozenset[str]) -> None:
+        self.log.write(FrameKind.SCOPE, WholeFiles(self.log.now(), names, tried).payload())
 
     def not_collected(self, error: CollectionError) -> None:
         """Record a collection error.
@@ -310,7 +301,7 @@ class Recorder:
         error : CollectionError
             The error; its time is set.
         """
-        self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._clock.now()).as_dict()).encode())
+        self.log.write(FrameKind.ERROR, json.dumps(replace(error, time=self.log.now()).as_dict()).encode())
         self.errors.append(error)
 
     def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
@@ -359,7 +350,7 @@ class Recorder:
             return ""
         name = os.urandom(8).hex()
         self._write_files()
-        self._write(FrameKind.SHARED, with_json({"name": name, "time": self._clock.now()}, self._rows(passed)))
+        self.log.write(FrameKind.SHARED, with_json({"name": name, "time": self.log.now()}, self._rows(passed)))
         return name
 
     def _rows(self, passed: Mapping[int, int]) -> bytes:
@@ -387,8 +378,8 @@ class Recorder:
             rows = self._rows(dict(sorted(passed.items())))
             if passed and (module, rows) not in self._import_rows:  # each child imports the same
                 self._import_rows.add((module, rows))
-                head = {"name": "", "time": self._clock.now(), "module": module}
-                self._write(FrameKind.SHARED, with_json(head, rows))
+                head = {"name": "", "time": self.log.now(), "module": module}
+                self.log.write(FrameKind.SHARED, with_json(head, rows))
         return list(own)
 
     def _harvested(self, files: Iterable[int]) -> bytes:
@@ -414,7 +405,7 @@ class Recorder:
         cure : str
             What to do about it.
         """
-        self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
+        self.log.problem(json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
 
     def _complete(self, at: int) -> int:
         """Write a test again, with the cells of children that ended after it; return the new position."""
@@ -423,17 +414,8 @@ class Recorder:
         self.hook.mark(touched, bits)
         rows = self._harvested([*touched, *self._write_imports()])
         after = self.log.size
-        self._write(FrameKind.TEST, with_json({**head, "time": self._clock.now()}, rows))
+        self.log.write(FrameKind.TEST, with_json({**head, "time": self.log.now()}, rows))
         return after
-
-    def _write(self, kind: FrameKind, payload: bytes) -> None:
-        try:
-            self.log.write(kind, payload)
-            if self._clock.behind:
-                os.utime(self.log.path, ns=(self._clock.now(), self._clock.now()))  # the next run reads this time
-        except OSError as error:  # a full disk must not fail the tests
-            self.log.close()
-            self._stopped = f"suspectra: recording stopped: {error}\n"
 
     def _write_files(self) -> None:
         """Write the sources loaded since the last call. It is not done while loading, in the middle of the user's
@@ -462,7 +444,7 @@ class Recorder:
             "is_test": self.scope.is_test_code(path),
             "traced": file.traced,
         }
-        self._write(FrameKind.FILE, with_json(head, file.map))
+        self.log.write(FrameKind.FILE, with_json(head, file.map))
 
     def _report_scope(self) -> None:
         for source in self.scope.missing:

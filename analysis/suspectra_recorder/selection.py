@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json, sys
@@ -13,6 +13,27 @@ if TYPE_CHECKING:
     import pytest
 
 __builtins__ = own.builtins
+
+
+class _Fields(TypedDict):
+    left_out: dict[str, str]
+    chosen: list[str]
+
+
+class SelectionFields(_Fields, total=False):
+    """The fields of a `Selection`, as JSON.
+
+    Examples
+    --------
+    >>> fields: SelectionFields = {"left_out": {"test_a": "3.12.3"}, "chosen": ["test_b"], "first": ["test_b"]}
+    >>> Selection.from_fields(fields).first
+    ('test_b',)
+    """
+
+    only: list[str]
+    known: list[str]
+    first: list[str]
+    most: int
 
 
 @dataclass(frozen=True)
@@ -30,7 +51,8 @@ class Selection:
     known : tuple of str
         All tests that were recorded, where only some are to run.
     first : tuple of str
-        Tests that run before the others: those that failed last time.
+        Tests that run before the others, in this order: those that failed last time, then those that will most probably
+        tell something. Tests that share a fixture stay together.
     most : int
         After how many failures a run on save ends; 0 for another run.
 
@@ -75,7 +97,27 @@ class Selection:
         if not path:
             return None
         with open(path, encoding="utf-8") as stream:
-            fields: dict[str, Any] = json.load(stream)
+            return cls.from_fields(json.load(stream))
+
+    @classmethod
+    def from_fields(cls, fields: SelectionFields) -> Selection:
+        """Make a selection from its fields.
+
+        Parameters
+        ----------
+        fields : SelectionFields
+            As they were sent.
+
+        Returns
+        -------
+        Selection
+            The same.
+
+        Examples
+        --------
+        >>> Selection.from_fields({"left_out": {}, "chosen": ["test_b"]}).first
+        ()
+        """
         return cls(
             fields["left_out"],
             tuple(fields["chosen"]),
@@ -149,7 +191,37 @@ class Selection:
             config.hook.pytest_deselected(items=needless)
             items[:] = [item for item in items if id(item) not in gone]
         if self.first:
-            first = set(self.first)
-            items.sort(key=lambda item: item.nodeid not in first)
+            _order(items, self.first)
         known = {*self.left_out, *self.chosen}
         return 0 if self.only is not None else sum(item.nodeid not in known for item in items)
+
+
+def _order(items: list[pytest.Item], first: Sequence[str]) -> None:
+    """Sort tests by a list of names; those that share a fixture come together, where the first of them comes."""
+    places = {name: number for number, name in enumerate(first)}
+    units = {id(item): _unit(item) for item in items}
+    earliest: dict[str, int] = {}
+    for item in items:
+        unit, place = units[id(item)], places.get(item.nodeid, len(places))
+        earliest[unit] = min(place, earliest.get(unit, place))
+    items.sort(key=lambda item: earliest[units[id(item)]])
+
+
+def _unit(item: pytest.Item) -> str:
+    """What a test can't be separated from: the tests of its class or file where they share a fixture, else itself."""
+    definitions: Any = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    scopes = {found[-1].scope for found in definitions.values() if found and not _does_nothing(item, found[-1])}
+    parts = item.nodeid.split("::")
+    if scopes & {"module", "package"}:
+        return parts[0]
+    return "::".join(parts[:-1]) if "class" in scopes and len(parts) > 2 else item.nodeid
+
+
+def _does_nothing(item: pytest.Item, fixture: Any) -> bool:
+    """Whether it is the fixture that pytest makes of ``setUpClass`` for a class that has none of its own."""
+    cls: Any = getattr(item, "cls", None)
+    if "setUpClass" not in fixture.argname or "unittest" not in sys.modules or cls is None:
+        return False
+    plain = sys.modules["unittest"].TestCase
+    names = ("setUpClass", "tearDownClass")
+    return all(getattr(getattr(cls, n, None), "__func__", None) is getattr(plain, n).__func__ for n in names)

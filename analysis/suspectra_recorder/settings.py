@@ -77,6 +77,9 @@ class Settings:
         A file with the tests that need not run; empty to run all.
     progress : str
         A file to which a line is appended for each test that ends; empty for none.
+    channel : int
+        The descriptor of a socket. The process collects the tests and runs those that it is asked for there; -1 for
+        a process that runs its tests by itself.
     environment : dict of str to (str or None)
         The former values of the environment variables that were changed.
 
@@ -99,6 +102,7 @@ class Settings:
     status: str = ""
     selection: str = ""
     progress: str = ""
+    channel: int = -1
     environment: dict[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:

@@ -427,7 +427,7 @@ class _Session:
     def _compact(self) -> None:
         with StandardLibrary():
             from suspectra_recorder.log.compaction import compact
-        compact(self.recorder.folder)
+        compact(self.recorder.log.folder)
 
 
 def _location_of_none() -> None:

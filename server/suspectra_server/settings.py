@@ -315,14 +315,15 @@ SETTINGS = (
             "run",
             Settings.run,
             "When tests run by themselves: those that failed, that are new, or that what you saved can affect. Only in"
-            " a trusted workspace, only pytest and unittest, and only after a run that you started.",
+            " a trusted workspace, only pytest and unittest, and only after a run that you started. A workspace can't"
+            " set this.",
             values={
                 "manual": "Never.",
                 "onSave": "When you save a Python file. A newer save cancels the run.",
                 "onIdle": "After a save, once you have not typed for three seconds.",
             },
         ),
-        scope="resource",
+        scope="machine",
         names="program",
     ),
     Setting(

@@ -7,8 +7,11 @@ from __future__ import annotations
 EVIDENCE_DEBOUNCE_S = 0.2
 """How long a file that is rewritten as a whole must stay unchanged before it is taken as complete."""
 
-SAVE_DEBOUNCE_S = 0.1
+SAVE_DEBOUNCE_S = 0.05
 """The pause after a save before tests run: formatters save a second time, and *Save All* saves several files."""
+
+PUBLISH_S = 0.15
+"""How long marks stay while tests run: those that change with each test can't be read."""
 
 IDLE_S = 3.0
 """How long nobody must type or save before tests run, for those who want them to run only then."""

@@ -680,7 +680,8 @@ def test_a_run_on_save_begins_with_what_failed_and_ends_after_many_new_failures(
     command = [sys.executable, "-m", "suspectra", "record", "--failed-and-affected", "--live", "--", "pytest", "-v"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     verdicts = [line.split()[0] for line in done.stdout.splitlines() if "FAILED" in line and "%" in line]
-    assert verdicts == ["test_app.py::test_other", *(f"test_app.py::test_value[{n}]" for n in range(50))]
+    assert verdicts[0] == "test_app.py::test_other"
+    assert len(verdicts) == 51, "the others in the order of the time that they took"
     assert "def test_value" not in done.stdout
     failed = [test for test in RecordingSource(tmp_path).read().tests if test.verdict.failing]
     assert len(failed) == 51

@@ -31,6 +31,13 @@ def test_the_settings_are_those_that_are_declared():
     assert trusted == extension.restricted(), GENERATED
 
 
+def test_a_workspace_can_not_say_when_its_tests_run():
+    """VS Code reads a setting of this scope from the user's settings only, and from those of a remote machine."""
+    groups = MANIFEST["contributes"]["configuration"]
+    (run,) = (group["properties"]["suspectra.run"] for group in groups if "suspectra.run" in group["properties"])
+    assert run["scope"] == "machine"
+
+
 def test_the_parameters_of_the_debugging_model_stand_under_one_heading():
     *_, advanced = MANIFEST["contributes"]["configuration"]
     assert TEXTS[advanced["title"].strip("%")] == "Advanced"

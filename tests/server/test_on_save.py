@@ -117,8 +117,19 @@ def test_a_text_that_has_run_does_not_run_again(client, project):
     assert nothing_runs(client, project, seen)
 
 
+def test_comments_and_layout_are_no_reason_to_run_tests(client, project):
+    start(client, project)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    wait_for_run(client, seen)
+    assert ran(project) == [DOUBLE]
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", "# twice and a half\n" + WRONG.replace("\n\n\n", "\n\n\n\n"))
+    assert nothing_runs(client, project, seen)
+
+
 def nothing_runs(client, project, seen):
-    time.sleep(0.5)  # five times the pause before a run
+    time.sleep(0.5)  # ten times the pause before a run
     client.request("suspectra/suspects", {})
     return ran(project) == [] and not any(status["progress"] for status in client.statuses[seen:])
 
@@ -226,8 +237,11 @@ def test_nothing_runs_in_a_workspace_that_is_not_trusted(connect, project):
     client = connect()
     client.start(project, options={"run": "onSave", "trusted": False})
     client.open(project / "doubling.py")
+    conftest = project / "tests" / "conftest.py"
+    conftest.write_text(conftest.read_text() + "\n\n(pathlib.Path(__file__).parents[1] / 'imported').touch()\n")
     save(client, project / "doubling.py", WRONG)
     assert nothing_runs(client, project, 0)
+    assert not (project / "imported").exists(), "not even collected"
     assert any("suspectra.run" in message["message"] for message in client.logged)
 
 
@@ -255,3 +269,58 @@ def test_the_first_failing_run_says_that_there_is_such_a_setting(client, project
         assert client.command("runTests") is True
         client.wait(lambda said=said: len(client.messages) > said)
         assert sum(OFFER in message["message"] for message in client.messages) == expected
+
+
+# with these plugins of the environment that runs the tests, processes have threads
+COMMAND = ["pytest", "-p", "no:rerunfailures", "-p", "no:xdist", "-p", "no:cov", "-p", "no:hypothesispytest"]
+
+
+def start_with_a_waiting_process(client, project, text=WRONG):
+    """Start, and save two texts in turn until both are tested in forks of one process; return which."""
+    with (project / "tests" / "conftest.py").open("a") as out:
+        out.write(
+            "\n\nimport os\n\nPROCESS = os.urandom(4).hex()\n\n\n@pytest.fixture(autouse=True)\ndef by():\n"
+            "    with open(pathlib.Path(__file__).parents[1] / 'by', 'a') as out:\n"
+            "        out.write(PROCESS + '\\n')\n"
+        )
+    start(client, project, testCommand=COMMAND)
+    for _ in range(30):
+        first = save_and_wait(client, project, DOUBLING)
+        time.sleep(1)  # in which a process may collect the tests
+        if same := first & save_and_wait(client, project, text):
+            return same
+    pytest.fail("no process waits")
+
+
+def save_and_wait(client, project, text):
+    """Save a text; which processes have run tests, or collected them before."""
+    (project / "by").unlink(missing_ok=True)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", text)
+    wait_for_run(client, seen)
+    return set((project / "by").read_text().split()) if (project / "by").exists() else set()
+
+
+def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
+    same = start_with_a_waiting_process(client, project)
+    client.ask_until(lambda: verdicts(client) == {DOUBLE: "failed", HALF: "passed", LOWER: "passed"})
+    client.ask_until(lambda: client.marks(project))
+    ran(project)
+    (project / "by").unlink()
+    save(client, project / "doubling.py", DOUBLING.replace("n * 2", "n * two") + "two = 2\n")
+    client.ask_until(lambda: verdicts(client)[DOUBLE] == "passed")
+    others = set((project / "by").read_text().split()) - same
+    assert others, "what runs at import needs a new process"
+    assert DOUBLE in ran(project)
+
+
+def test_where_a_new_process_comes_to_another_outcome_no_process_waits_any_more(client, project):
+    """What a module has read from the code of a function is not known to be old, but noticed while nobody types."""
+    with (project / "tests" / "test_a.py").open("a") as out:
+        out.write("\n\nCODE = half.__code__.co_consts\n\n\ndef test_code():\n    assert 7 not in CODE and half(2)\n")
+    seven = DOUBLING.replace("n / 2", "n / 2 if n else 7")
+    same = start_with_a_waiting_process(client, project, seven)
+    client.ask_until(lambda: verdicts(client)["tests/test_a.py::test_code"] == "failed")  # it passed where it was wrong
+    why = "were others than in a new one: tests/test_a.py::test_code"
+    client.wait(lambda: any(why in message["message"] for message in client.logged))
+    assert not same & save_and_wait(client, project, seven.replace("7", "8"))

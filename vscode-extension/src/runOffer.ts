@@ -47,13 +47,12 @@ export class RunOffer implements vscode.Disposable {
     if (picked === onSave || picked === onIdle) {
       await vscode.workspace
         .getConfiguration('suspectra')
-        .update(SETTING, picked === onSave ? 'onSave' : 'onIdle', vscode.ConfigurationTarget.Workspace);
+        .update(SETTING, picked === onSave ? 'onSave' : 'onIdle', vscode.ConfigurationTarget.Global);
     }
   }
 }
 
-/** Whether the user has said when tests run. */
+/** Whether the user has said when tests run; a workspace can't. */
 function isChosen(): boolean {
-  const set = vscode.workspace.getConfiguration('suspectra').inspect(SETTING);
-  return [set?.globalValue, set?.workspaceValue, set?.workspaceFolderValue].some((value) => value !== undefined);
+  return vscode.workspace.getConfiguration('suspectra').inspect(SETTING)?.globalValue !== undefined;
 }

@@ -51,7 +51,7 @@ it('offers the setting after the first failing run, and once for all windows', a
   await run(2);
   await run(2);
   expect(workbench.informed).toEqual(['Run the failed tests, and those that a change can affect, by themselves?']);
-  expect(workbench.written).toEqual({});
+  expect(workbench.user).toEqual({});
   close();
   open();
   await run(2);
@@ -61,16 +61,23 @@ it('offers the setting after the first failing run, and once for all windows', a
 it.each([
   ['On Save', 'onSave'],
   ['When I Stop Typing', 'onIdle'],
-])('sets for the workspace what the user picks: %s', async (answer, value) => {
+])('sets for the user, and not in the workspace, what is picked: %s', async (answer, value) => {
   workbench.answer = answer;
   await run(1);
-  expect(workbench.written).toEqual({ 'suspectra.run': value });
+  expect(workbench.user).toEqual({ 'suspectra.run': value });
+  expect(workbench.written).toEqual({});
 });
 
 it('offers nothing to those who have chosen, nor after a run that they did not start', async () => {
   server.changed.fire(status); // what was recorded before
   await run(1, true);
-  workbench.written = { 'suspectra.run': 'manual' };
+  workbench.user = { 'suspectra.run': 'manual' };
   await run(1);
   expect(workbench.informed).toEqual([]);
+});
+
+it('asks the user even where a workspace says when its tests run', async () => {
+  workbench.written = { 'suspectra.run': 'onSave' };
+  await run(1);
+  expect(workbench.informed).toHaveLength(1);
 });

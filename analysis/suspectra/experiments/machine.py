@@ -7,23 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
-import threading
-import time
-from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from suspectra.cancellation import Token, check
+from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
 from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of, request
-from suspectra.processes.events import Ended, Event, Output, Started
-from suspectra.processes.runner import LOOK_S, Program, Streams, run
+from suspectra.processes.events import Ended
+from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
-from suspectra.processes.watchdog import Watchdog
+from suspectra.processes.waiting import WaitingProcess
 from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.order import Order
 
@@ -32,8 +26,6 @@ START_S = 120.0
 
 _ANSWER_S = 5.0
 """How much longer than its own limits allow a process may take to answer, or to end, on a busy machine."""
-
-_LAST_LINES = 15  # of the output of a process that did not start to wait
 
 
 class Machine(Runs):
@@ -100,36 +92,22 @@ class Machine(Runs):
     ):
         self._file, self.workspace = file, workspace
         self._scratch = ScratchFolder()
-        self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
-        self._rest = b""
-        self._channel, theirs = socket.socketpair()
-        self._channel.settimeout(LOOK_S)
-        environment = dict(os.environ)
-        order = Order(
-            str(workspace),
-            tuple(tests),
-            tuple(kinds),
-            str(self._scratch.path),
-            tuple(excluded),
-            str(original or workspace),
-            channel=theirs.fileno(),
-        )
-        order.put_into(environment)
-        self._watchdog = Watchdog(environment)
-        program = Program(
-            (*command, str(workspace / file)),
-            str(workspace),
-            environment,
-            Streams.EVENTS,
-            descriptors=(theirs.fileno(),),
-        )
-        self._started = threading.Event()
-        self._error: EvidenceError | None = None
-        self._process = 0  # while it runs, its number
-        self._thread = threading.Thread(target=self._run, args=[program], name="suspectra-machine", daemon=True)
-        self._thread.start()
-        self._started.wait()
-        theirs.close()
+
+        def program_for(channel: int) -> Program:
+            environment = dict(os.environ)
+            order = Order(
+                str(workspace),
+                tuple(tests),
+                tuple(kinds),
+                str(self._scratch.path),
+                tuple(excluded),
+                str(original or workspace),
+                channel=channel,
+            )
+            order.put_into(environment)
+            return Program((*command, str(workspace / file)), str(workspace), environment, Streams.EVENTS)
+
+        self._process = WaitingProcess(program_for)
         try:
             greeting = self._greeting(file)
         except BaseException:
@@ -142,37 +120,15 @@ class Machine(Runs):
         self.sources = greeting["sources"]
         self._greeted = greeting
 
-    def _run(self, program: Program) -> None:
-        try:
-            run(program, self._token, self._on_event)
-        except EvidenceError as error:
-            self._error = error
-        self._started.set()
-
-    def _on_event(self, event: Event) -> None:
-        if isinstance(event, Started):
-            self._process = event.pid
-        elif isinstance(event, Output):
-            self._printed.extend(event.lines)
-        elif isinstance(event, Ended):
-            self._process = 0
-        self._started.set()
-
-    def _kill(self) -> None:
-        """Kill it at once: the watchdog may still be starting."""
-        if self._process and hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process, signal.SIGKILL)
-
     def _greeting(self, file: str) -> Greeting:
         try:
-            greeting: Greeting = json.loads(next(self._lines(START_S)))
+            greeting: Greeting = json.loads(next(self._process.lines(START_S + _ANSWER_S)))
             return greeting
         except EOFError:
-            self._thread.join(_ANSWER_S)
-            if self._error is not None:
-                raise self._error from None
-            last = next((line for line in reversed(self._printed) if line.strip()), "it printed nothing")
+            self._process.ended()
+            if self._process.error is not None:
+                raise self._process.error from None
+            last = next((line for line in reversed(self._process.printed) if line.strip()), "it printed nothing")
             raise EvidenceError(
                 Problem(file, "", f"pytest ended before it collected it: {last.strip()}", "run pytest on it alone")
             ) from None
@@ -204,48 +160,21 @@ class Machine(Runs):
             raise EvidenceError(_missing(self._file, what["test"], self._greeted))
         self._send(what)
         try:
-            return [json.loads(line) for line in islice(self._lines(2 * what["seconds"]), answers)]
+            # it sees to the limits itself, so it is late only where it hangs
+            lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
+            return [json.loads(line) for line in islice(lines, answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
 
     def _send(self, what: Request) -> None:
         try:
-            self._channel.sendall(json.dumps(what).encode() + b"\n")
+            self._process.send(what)
         except OSError:
             raise _gone() from None
 
-    def _lines(self, seconds: float) -> Iterator[bytes]:
-        """What it answers, line by line; it sees to the limits itself, so it is late only where it hangs."""
-        while True:
-            limit = time.monotonic() + seconds + _ANSWER_S
-            while b"\n" not in self._rest:
-                check()
-                try:
-                    part = self._channel.recv(1 << 20)
-                except TimeoutError:
-                    if time.monotonic() > limit:
-                        raise
-                    continue
-                except OSError:
-                    part = b""
-                if not part:
-                    raise EOFError
-                self._rest += part
-            line, _, self._rest = self._rest.partition(b"\n")
-            yield line
-
     def close(self) -> None:
-        """End it, and whatever its tests left running.
-
-        Nothing is asked to end: whoever cancels does not wait for a process that is busy, or does not listen. A machine
-        has nothing to tidy up, and its watchdog finds what it started.
-        """
-        self._channel.close()
-        self._kill()
-        self._watchdog.kill()
-        self._thread.join(_ANSWER_S)
-        self._token.cancelled = True
-        self._watchdog.release()
+        """End it, and whatever its tests left running."""
+        self._process.close()
         self._scratch.remove()
 
     def __enter__(self) -> Machine:

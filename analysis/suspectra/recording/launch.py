@@ -23,12 +23,12 @@ from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import CollectionError, describe_output, summary
 from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.progress import Progress
+from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 NOT_RECORDED = 2
 INTERRUPTED = 130
-_NEW_FAILURES = 50  # after these a run on save ends: more would tell nothing new
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
@@ -207,8 +207,7 @@ def _selection(root: str, since: str | None, report: TextIO, *, live: bool) -> s
     print(f"suspectra: {selection.summary()}", file=report, flush=True)
     if notice := selection.notice():
         print(f"suspectra: {notice}", file=report, flush=True)
-    order = {"first": selection.failed, "most": len(selection.failed) + _NEW_FAILURES} if live else {}
-    return _written({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected], **order})
+    return _written(selection.fields(live=live))
 
 
 def _selected(only: Path, workspace: str | None) -> str:
@@ -250,7 +249,7 @@ def named_tests(file: Path) -> list[str]:
     return [line for line in text.split("\n") if line]
 
 
-def _written(selection: dict[str, Any]) -> str:
+def _written(selection: SelectionFields) -> str:
     handle, path = tempfile.mkstemp(prefix="suspectra-", suffix=".selection")
     with os.fdopen(handle, "w", encoding="utf-8") as stream:
         json.dump(selection, stream)

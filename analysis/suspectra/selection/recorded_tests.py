@@ -249,6 +249,8 @@ class KnownTest:
         What it executed.
     shares : tuple of str
         Names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions.
+    seconds : float
+        How long it took.
 
     Examples
     --------
@@ -262,6 +264,7 @@ class KnownTest:
     time: int
     rows: Rows
     shares: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass
@@ -383,7 +386,8 @@ class _Log(LogReader):
 
     def on_test(self, test: RecordedTest) -> None:
         rows = Rows(self.section, test.rows)
-        self.tests.append(KnownTest(test.name, test.verdict in _FAILING, test.time, rows, test.shares))
+        seconds = float(test.head.get("seconds", 0.0))
+        self.tests.append(KnownTest(test.name, test.verdict in _FAILING, test.time, rows, test.shares, seconds))
 
     def on_shared(self, shared: Shared) -> None:
         rows = Rows(self.section, shared.rows)

@@ -13,20 +13,23 @@ import posixpath
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from suspectra.errors import Problem, UsageError
-from suspectra.quantity import many
+from suspectra.quantity import many, some
 from suspectra.selection.changes import Changes, Workspace, changes, other_files
 from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
 from suspectra.selection.revision import Revision
 from suspectra_recorder.instrumentation.outline import ANYTHING, Difference
 from suspectra_recorder.log.frames import DAMAGE
+from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import recording_folder
 
 FAILED = "failed last time"
-_NAMED = 3
+_SHORTEST_S = 1e-4
+"""That a test takes at least, for its order: times of shorter ones are no more than noise."""
+_NEW_FAILURES = 50  # after these a run on save ends: more would tell nothing new
 _EVERY = -1  # a mask that contains every cell
 
 
@@ -41,11 +44,14 @@ class Selection:
     failed : tuple of str
         The tests that failed last time.
     affected : dict of str to tuple of str
-        The other tests that the change reaches, each with the reasons.
+        The other tests that the change reaches, each with the reasons. Those come first that will most probably tell
+        something soon: the larger the part of what they execute that changed, and the shorter they are.
     left_out : dict of str to str
         The tests that need not run, each with the version of Python in which it ran.
     others : tuple of str
         Changed files that tests may have read; it is not known which tests.
+    longest : float
+        How many seconds one of the tests took at most.
 
     Examples
     --------
@@ -63,6 +69,29 @@ class Selection:
     affected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     others: tuple[str, ...] = ()
+    longest: float = 0.0
+
+    def fields(self, *, live: bool) -> SelectionFields:
+        """Return what pytest needs to know.
+
+        Parameters
+        ----------
+        live : bool
+            Whether the run is one on save: in this order, and with an end after 50 more failures than last time.
+
+        Returns
+        -------
+        SelectionFields
+            See :class:`suspectra_recorder.selection.Selection`.
+
+        Examples
+        --------
+        >>> Selection(2, ("test_sum",), {"test_tax": ("cart.py: total",)}).fields(live=True)["first"]
+        ['test_sum', 'test_tax']
+        """
+        chosen = [*self.failed, *self.affected]
+        fields: SelectionFields = {"left_out": dict(self.left_out), "chosen": chosen}
+        return {**fields, "first": chosen, "most": len(self.failed) + _NEW_FAILURES} if live else fields
 
     def summary(self) -> str:
         """Say in one line which tests run.
@@ -75,7 +104,7 @@ class Selection:
         if not self.known:
             return "nothing was recorded before, so all tests run"
         reasons = dict.fromkeys(reason for reasons in self.affected.values() for reason in reasons)
-        why = f" ({_some(list(reasons), '; ')})" if reasons else ""
+        why = f" ({some(list(reasons), '; ')})" if reasons else ""
         return (
             f"{many(self.known, 'known test')}: {len(self.failed)} failed last time, {len(self.affected)} reached by "
             f"what changed{why}; {many(len(self.failed) + len(self.affected), 'test')} and new ones run"
@@ -92,7 +121,7 @@ class Selection:
         if not self.others:
             return ""
         return (
-            f"{many(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read "
+            f"{many(len(self.others), 'other file')} changed ({some(self.others, ', ')}); which tests read "
             f"{'it' if len(self.others) == 1 else 'them'} is not known: run without --failed-and-affected if any does"
         )
 
@@ -136,7 +165,7 @@ def select(root: str, since: str | None = None) -> Selection:
     if after is None:
         return selection
     others = other_files(workspace, {v.path for v in versions}, after, revision)
-    return Selection(selection.known, selection.failed, selection.affected, selection.left_out, tuple(others))
+    return replace(selection, others=tuple(others))
 
 
 def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
@@ -185,7 +214,10 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
             affected[name] = reasons
         else:
             left_out[name] = test.rows.section.python
-    return Selection(len(failed) + len(affected) + len(left_out), tuple(failed), affected, left_out)
+    use = {name: views[(test := recorded.tests[name]).rows.section].use(test) for name in affected}
+    affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
+    longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
+    return Selection(len(failed) + len(affected) + len(left_out), tuple(failed), affected, left_out, longest=longest)
 
 
 class _View:
@@ -236,6 +268,18 @@ class _View:
             yield from self._imports(touched, self.reached_by_import, "{}: what runs at import")
         except (ValueError, struct.error):
             yield "what it executed is not known"
+
+    def use(self, test: KnownTest) -> float:
+        """How much of what a test executed has changed, for each second that it takes."""
+        masks = {self.versions[n]: self.masks[n] for n in self.masks}
+        hits = all_cells = 0
+        try:
+            for version, bits in test.rows.bits():
+                all_cells += bits.bit_count()
+                hits += sum((bits & mask).bit_count() for mask in masks.get(version, {}).values())
+        except (ValueError, struct.error):
+            return 0.0
+        return hits / max(1, all_cells) / max(test.seconds, _SHORTEST_S)
 
     def _masks(self, number: int, difference: Difference) -> dict[str, int]:
         """The changed functions of a source, with their cells."""
@@ -453,30 +497,3 @@ def _files_of(name: str) -> Iterator[str]:
 def _concerns(difference: Difference, unit: str) -> bool:
     """Whether a change of a test file concerns one of its tests."""
     return difference.whole or difference.around or bool(difference.helpers) or unit in difference.units
-
-
-def _some(names: Iterable[str], glue: str) -> str:
-    names = [visible(name) for name in names]
-    more = f"{glue}{len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return glue.join(names[:_NAMED]) + more
-
-
-def visible(text: str) -> str:
-    r"""Escape unprintable characters, which a terminal could take for commands.
-
-    Parameters
-    ----------
-    text : str
-        Any text, such as a name from a recording.
-
-    Returns
-    -------
-    str
-        The text, with escapes for unprintable characters.
-
-    Examples
-    --------
-    >>> visible("test_sum[\x1b]")
-    'test_sum[\\x1b]'
-    """
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

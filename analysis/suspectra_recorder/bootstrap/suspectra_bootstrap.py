@@ -28,6 +28,25 @@ if "suspectra_recorder" not in sys.modules:
 from suspectra_recorder import pytest_plugin  # noqa: E402
 
 
+def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
+    """Register what keeps this process waiting, where the environment asks for that.
+
+    Parameters
+    ----------
+    pluginmanager : pytest.PytestPluginManager
+        Where it is registered.
+    """
+    from suspectra_recorder.settings import VARIABLE, Settings
+
+    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    if settings.channel >= 0:
+        from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+        with StandardLibrary():
+            from suspectra_recorder.warm import process
+        process.start(pluginmanager, settings)
+
+
 def pytest_plugin_registered(plugin: object, manager: "pytest.PytestPluginManager") -> None:
     """Register the plugin under the name of its entry point, so that it is registered only once.
 

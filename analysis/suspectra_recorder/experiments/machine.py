@@ -25,6 +25,7 @@ from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, sys, time
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.verdict import Attempt
+from suspectra_recorder.whole_run import leave_out_coverage, switch_off
 
 __builtins__ = own.builtins
 
@@ -99,8 +100,7 @@ class _Machine:
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
         """Instrument what is imported from now on, and leave pytest-cov out."""
-        if getattr(early_config.known_args_namespace, "cov_source", None):
-            early_config.known_args_namespace.cov_source = None
+        leave_out_coverage(early_config)
         patterns = early_config.getini("python_files")
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
@@ -111,9 +111,7 @@ class _Machine:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
         """Switch off what belongs to a whole run."""
-        for name, value in _SWITCHED_OFF.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
+        switch_off(config, _SWITCHED_OFF)
         config.option.basetemp = os.path.join(self.order.scratch, "tmp")
         yield
 

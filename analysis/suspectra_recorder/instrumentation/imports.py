@@ -13,7 +13,7 @@ from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard
-from suspectra_recorder.instrumentation.loaded_file import LoadedFile, placeholder
+from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.own import hashlib, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
@@ -53,6 +53,8 @@ class ImportHook:
         The files loaded so far.
     guard : Guard
         Has the files that could not be instrumented; they run without probes.
+    kept : dict of str to list of LoadedCode, optional
+        What was loaded, by recorded names, if it is to be kept.
 
     Examples
     --------
@@ -96,6 +98,9 @@ class ImportHook:
     >>> hook.narrow(lambda path: None, unwanted={"test_price.py"})
     >>> [file.path for file in hook.files]
     ['price.py']
+    >>> hook.exchange(hook.files[0], LoadedFile("price.py", "88bb", [0] * 8, b"map"))
+    >>> hook.files[0].digest
+    '88bb'
     >>> hook.move(lambda path, digest, cells, source_map: [0] * cells)
     """
 
@@ -115,6 +120,7 @@ class ImportHook:
         self.files: list[LoadedFile] = []
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self.guard = Guard()
+        self.kept: dict[str, list[LoadedCode]] | None = None
         self._stand_in: Callable[[LoadedFile], MutableSequence[int]] | None = None
         self._loading = LoaderHook(scope, self.code, self.guard)
         self._compiling = CompileHook(scope, self.code, self.guard)
@@ -203,7 +209,23 @@ class ImportHook:
             return None  # let Python's own loader report it
         file = self._register(name, digest, item.cells, item.map)
         place_cells = with_cells if self.monitor is None else self.monitor.watch
-        return place_cells(item.code, cells_name, file)
+        code = place_cells(item.code, cells_name, file)
+        if self.kept is not None:
+            self.kept.setdefault(name, []).append(LoadedCode(path, source, code, file, variant))
+        return code
+
+    def exchange(self, old: LoadedFile, new: LoadedFile) -> None:
+        """Let a newer version of a source take the place of another one, from now on.
+
+        Parameters
+        ----------
+        old : LoadedFile
+            One of `files`.
+        new : LoadedFile
+            Another one.
+        """
+        self.files = [file for file in self.files if file is not new]
+        self.files[next(n for n, file in enumerate(self.files) if file is old)] = new
 
     def add(self, file: LoadedFile) -> int:
         """Add a file without probes.

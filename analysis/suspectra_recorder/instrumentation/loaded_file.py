@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
-from typing import Any
+from types import CodeType
+from typing import Any, NamedTuple
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cells import CELLS
@@ -62,6 +63,36 @@ class LoadedFile:
         """
         room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
         return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), placeholder(self.path, self.digest), room)
+
+
+class LoadedCode(NamedTuple):
+    """The code that was made of a source, and what it was made of.
+
+    Parameters
+    ----------
+    path : str
+        The path of the file.
+    source : bytes
+        The file as it was on disk.
+    code : CodeType
+        With probes.
+    file : LoadedFile
+        With the cells.
+    variant : str
+        How else the code differs from the source, empty if it does not.
+
+    Examples
+    --------
+    >>> code = compile("vat = 20", "price.py", "exec")
+    >>> LoadedCode("/work/price.py", b"vat = 20", code, LoadedFile("price.py", "9b5e", [0] * 8, b""), "").file.path
+    'price.py'
+    """
+
+    path: str
+    source: bytes
+    code: CodeType
+    file: LoadedFile
+    variant: str
 
 
 class _Later:

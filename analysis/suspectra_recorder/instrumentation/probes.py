@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.conditions import Condition
-from suspectra_recorder.instrumentation.outline import Outline
+from suspectra_recorder.instrumentation.outline import Outline, numbered
 from suspectra_recorder.instrumentation.own import json, struct, sys, zlib
 
 __builtins__ = own.builtins
@@ -188,6 +188,44 @@ class ModuleMap:
         ]
         body = b"".join(_int32(column) for column in columns)
         return zlib.compress(struct.pack("<I", len(head)) + head + body, 1)
+
+
+def cells_of_functions(source_map: bytes) -> tuple[Outline | None, dict[tuple[str, int], list[int]]]:
+    r"""Decode which cells belong to which function, from a map of this process; it must be trusted.
+
+    Parameters
+    ----------
+    source_map : bytes
+        From `ModuleMap.to_bytes`.
+
+    Returns
+    -------
+    outline : Outline or None
+        The outline of the source.
+    cells : dict of (str, int) to list of int
+        Ascending, by the name of the function and its index among functions of that name; for code outside of functions
+        by an empty name.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.instrumentation.rewriting import instrument
+    >>> _, map = instrument(b"def price():\n    return 20\n", "price.py", "cells")
+    >>> cells_of_functions(map.to_bytes())[1]
+    {('', 0): [0], ('price', 0): [1]}
+    """
+    data = zlib.decompress(source_map)
+    (length,) = struct.unpack_from("<I", data)
+    head = json.loads(data[4 : 4 + length])
+    columns = array("i", data[4 + length :])
+    if sys.byteorder == "big":
+        columns.byteswap()
+    keys = [("", 0), *numbered(name for name, _, _ in head["functions"])]
+    found: dict[tuple[str, int], set[int]] = {key: set() for key in keys}
+    first, size = 4 * head["statements"], head["probes"]
+    cells, functions = columns[first + size : first + 2 * size], columns[first + 4 * size :]
+    for cell, function in zip(cells, functions, strict=True):
+        found[keys[function + 1]].add(cell)
+    return Outline.from_json(head["outline"]), {key: sorted(cells) for key, cells in found.items()}
 
 
 def _int32(values: list[int]) -> bytes:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Mapping
 
+from suspectra_recorder.instrumentation.outline import Outline
+from suspectra_recorder.instrumentation.source import parse
 from suspectra_server.session.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.test_run import Run, TestRun
@@ -12,6 +15,10 @@ from suspectra_server.session.trust import Trust
 from suspectra_server.session.watching import Debouncer
 from suspectra_server.timing import IDLE_S, SAVE_DEBOUNCE_S
 
+SAMPLE = 20
+"""How many tests a new process runs to confirm outcomes of one that was kept waiting: less than a second of most."""
+
+_FAILING = ("failed", "error")
 MANUAL, ON_IDLE = "manual", "onIdle"  # values of the setting
 
 
@@ -44,19 +51,30 @@ class OnSave:
         self._keep_running = keep_running
         self._waiting: dict[Folder, None] = {}
         self._timer = Debouncer(asyncio.get_running_loop(), self._begin)
-        self._texts: dict[tuple[Folder, str], int] = {}  # hashes of the last texts that were saved
+        self._rest = Debouncer(asyncio.get_running_loop(), self._use_rest)
+        self._seen: set[Folder] = set()  # where saves run tests
+        self._compared: dict[Folder, dict[str, str]] = {}  # verdicts that a fresh process is to confirm
+        self._codes: dict[tuple[Folder, str], int] = {}  # what was saved last, without comments and layout
+        self._in_order = asyncio.Lock()
         test_run.observers.append(self)
 
     def saved(self, folder: Folder, path: str) -> None:
         """A document of a folder was saved."""
-        if not self._runs_in(folder) or not path.endswith(".py"):
+        if self._runs_in(folder) and path.endswith(".py"):
+            document = folder.texts.document(path)
+            source = document.source if document else ""
+            self._keep_running(asyncio.ensure_future(self._compare_codes(folder, path, source)))
+
+    async def _compare_codes(self, folder: Folder, path: str, source: str) -> None:
+        """Run tests unless they have run with this code: comments and layout are none."""
+        async with self._in_order:
+            code = await asyncio.to_thread(_code_of, source)
+        if folder.removed:
             return
-        document = folder.texts.document(path)
-        text = hash(document.source) if document else 0
-        known = self._texts.get((folder, path))
-        self._texts[folder, path] = text
-        if known == text and not folder.snapshot.saved:
-            return  # the tests have run with this text
+        known = self._codes.get((folder, path))
+        self._codes[folder, path] = code
+        if known == code and not folder.snapshot.saved:
+            return
         folder.saved(path)
         self._waiting[folder] = None
         self._test_run.give_way()
@@ -66,16 +84,29 @@ class OnSave:
         """A document of a folder was edited."""
         if self._timer.waiting and folder.settings.run == ON_IDLE:
             self._wait(folder)
+        if self._rest.waiting:
+            self._rest.trigger(IDLE_S)
+        if self._runs_in(folder):
+            self._seen.add(folder)
+            self._test_run.warm.prepare(folder)
+        elif folder in self._seen:
+            self._seen.discard(folder)
+            self._test_run.warm.discard(folder)
 
     def leave_out(self, folder: Folder) -> None:
         """A folder was removed."""
         self._waiting.pop(folder, None)
-        self._texts = {key: text for key, text in self._texts.items() if key[0] is not folder}
+        self._seen.discard(folder)
+        self._compared.pop(folder, None)
+        self._test_run.warm.leave_out(folder)
+        self._codes = {key: code for key, code in self._codes.items() if key[0] is not folder}
 
     def stop(self) -> None:
         """Start no more runs."""
         self._waiting.clear()
         self._timer.stop()
+        self._rest.stop()
+        self._test_run.warm.stop()
 
     # what test runs report
 
@@ -86,7 +117,10 @@ class OnSave:
 
     def ended(self, folder: Folder, run: Run, complete: bool) -> None:
         """A run has ended."""
-        if run.gave_way:
+        if (verdicts := self._compared.pop(folder, None)) is not None and folder.uri in run.tests:
+            if complete:
+                self._keep_running(asyncio.ensure_future(self._compare(folder, verdicts)))
+        elif run.gave_way:
             self._waiting[folder] = None
         elif complete and folder.uri not in run.tests and folder not in self._waiting:
             folder.tests_ran()
@@ -95,6 +129,39 @@ class OnSave:
         """No run is left."""
         if self._waiting and not self._timer.waiting:
             self._begin()
+        elif self._seen:
+            self._rest.trigger(IDLE_S)
+
+    def _use_rest(self) -> None:
+        """Nobody has typed or saved for a while: compare processes that waited with fresh ones, and collect anew."""
+        if self._test_run.running or self._experiments.running or self._waiting:
+            return  # `idle` comes again
+        for folder in [folder for folder in self._seen if self._runs_in(folder)]:
+            if self._test_run.warm.to_check(folder):
+                self._test_run.warm.discard(folder)
+                self._check(folder)
+            else:
+                self._test_run.warm.prepare(folder)
+
+    def _check(self, folder: Folder) -> None:
+        """Let a new process run a sample of the tests, those that failed first."""
+        verdicts = _verdicts(folder)
+        failing = [name for name, verdict in verdicts.items() if verdict in _FAILING]
+        others = [name for name, verdict in verdicts.items() if verdict not in _FAILING]
+        sample = [*failing[:SAMPLE], *random.sample(others, min(len(others), SAMPLE))][:SAMPLE]
+        if sample:
+            self._compared[folder] = {name: verdicts[name] for name in sample}
+            tests = {folder.uri: sample}
+            self._keep_running(asyncio.ensure_future(self._test_run.start([folder], tests, on_save=True)))
+
+    async def _compare(self, folder: Folder, before: Mapping[str, str]) -> None:
+        """Compare the verdicts of a process that waited with those of a new one."""
+        await folder.rankings.settled()
+        now = _verdicts(folder)
+        if others := [name for name, verdict in before.items() if now.get(name, verdict) != verdict]:
+            self._test_run.warm.switch_off(folder, others)
+            tests = {folder.uri: list(now)}  # nothing is known of the other outcomes, either
+            await self._test_run.start([folder], tests, on_save=True)
 
     def _runs_in(self, folder: Folder) -> bool:
         """Whether saves start runs in a folder: the user has to start the first one, so that it is known what runs."""
@@ -114,3 +181,17 @@ class OnSave:
         self._waiting.clear()
         if folders:
             self._keep_running(asyncio.ensure_future(self._test_run.start(folders, {}, on_save=True)))
+
+
+def _verdicts(folder: Folder) -> dict[str, str]:
+    """How the tests of a folder ended, by their names."""
+    evidence = folder.snapshot.ranking.evidence
+    return {test.name: test.verdict.value for test in evidence.tests} if evidence is not None else {}
+
+
+def _code_of(source: str) -> int:
+    """A number that differs where the code does; docstrings, comments and layout are no code."""
+    try:
+        return hash(Outline.from_tree(parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return hash(source)

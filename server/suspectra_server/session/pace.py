@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from suspectra_server.timing import MAX_RANKING_PAUSE_S
+from suspectra_server.timing import MAX_RANKING_PAUSE_S, PUBLISH_S
 
 MAX_SHARE = 0.05  # of the time that tests run, during which the server may work; on a busy machine they lose half of it
 PAUSE_FACTOR = 3.0  # otherwise the pause after an update, in multiples of its length: changes come in bursts
@@ -31,7 +31,7 @@ class Pace:
         self._began: tuple[float, float] | None = None  # clock and processor when the recording began to grow
         self._started = 0.0
         self._cost = 0.0
-        self._ended = 0.0
+        self._ended = -PUBLISH_S
 
     def start(self) -> None:
         """A ranking starts."""
@@ -57,4 +57,4 @@ class Pace:
         if self._began is None:
             self._began = now, self._worked()
         began, worked = self._began
-        return max(now, began + (self._worked() - worked + self._cost) / MAX_SHARE)
+        return max(now, self._ended + PUBLISH_S, began + (self._worked() - worked + self._cost) / MAX_SHARE)

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +18,12 @@ from suspectra.experiments.observing import Observing
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.location import Location
-from suspectra.processes.events import Ended, Event
+from suspectra.processes.events import Ended, Event, Started
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.recording.launch import Command, resolve
 from suspectra.report import RankedReport
 from suspectra.suspicion import Suspicion
+from suspectra_server.session.jobs import NICE
 from suspectra_server.session.launch import Launch
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from suspectra.causes.inquiry import Inquiry
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.traces import Traces
+    from suspectra.recording.warm import WarmTests
 
 # -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
 _MAIN = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
@@ -63,6 +65,89 @@ async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenera
     EvidenceError
         When the program can't be started.
     """
+
+    def work(notify: Callable[[Event], object]) -> None:
+        run(program, token, notify)
+
+    async with aclosing(_events(trust, work, token)) as events:
+        async for event in events:
+            yield event
+
+
+def warm_tests_of(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> WarmTests:
+    """Start a process that collects the tests of a workspace folder, and waits; for a worker thread.
+
+    Parameters
+    ----------
+    trust : Trust
+    root : Path
+        The folder.
+    command : sequence of str
+        What runs pytest, as the user would type it.
+    settings : Settings
+        Of the folder.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    UsageError
+        When there is no interpreter for the command.
+    EvidenceError
+        When it can't be started.
+    """
+    arguments = _arguments(trust, root, command, settings)
+    from suspectra.recording.warm import WarmTests
+
+    return WarmTests(arguments, str(_real(root)), lower_priority)
+
+
+async def warm_events_of(trust: Trust, warm: WarmTests, root: Path, token: Token) -> AsyncGenerator[Event, None]:
+    """Let a process that waits run the tests that failed or that a change can affect, and yield its events.
+
+    Parameters
+    ----------
+    trust : Trust
+    warm : WarmTests
+    root : Path
+        The folder.
+    token : Token
+        Ends the run when cancelled.
+
+    Yields
+    ------
+    Event
+        The last one is `Ended`.
+
+    Raises
+    ------
+    NotTrusted
+        When the workspace is not trusted.
+    Refused
+        When only a fresh process can run them.
+    """
+    from suspectra.selection.selection import select
+
+    def work(notify: Callable[[Event], object]) -> None:
+        selection = select(str(root))
+        notify(warm.run(selection.fields(live=True), notify, token, selection.longest))
+
+    async with aclosing(_events(trust, work, token)) as events:
+        async for event in events:
+            yield event
+
+
+def lower_priority(event: Event) -> None:
+    """Let everything else on the machine come before a program that has started; nobody waits with nothing to do."""
+    if isinstance(event, Started) and hasattr(os, "setpriority"):  # not on Windows
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, event.pid, NICE)
+
+
+async def _events(
+    trust: Trust, do: Callable[[Callable[[Event], object]], None], token: Token
+) -> AsyncGenerator[Event, None]:
+    """Do something in a thread of its own, and yield the events that it reports."""
     trust.require()
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | Exception] = asyncio.Queue()
@@ -76,7 +161,7 @@ async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenera
 
     def work() -> None:
         try:
-            run(program, token, notify)
+            do(notify)
         except Exception as error:
             notify(error)
 

@@ -52,7 +52,7 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
     command = python_command(root, settings)
     interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
-    live = ("--failed-and-affected", "--live") if on_save else ()
+    live = ("--failed-and-affected", "--live") if on_save and not chosen else ()
     return ("record", *interpreter, *(live or fewer), "--", *command)
 
 

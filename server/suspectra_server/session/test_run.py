@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -15,19 +14,21 @@ from lsprotocol import types as lsp
 
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError
-from suspectra.processes.events import Ended, Output, Started, TestProgress, Trouble
+from suspectra.processes.events import Ended, Event, Output, Started, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.quantity import many
 from suspectra.recording.endings import in_words
+from suspectra.recording.warm import Refused
 from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.jobs import NICE, Jobs
-from suspectra_server.session.processes import SUSPECTRA, environment, events_of
+from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.processes import SUSPECTRA, environment, events_of, lower_priority, warm_events_of
 from suspectra_server.session.progress_bar import ProgressBar
 from suspectra_server.session.run_log import RunLog
 from suspectra_server.session.trust import Trust
+from suspectra_server.session.warm_processes import WarmProcesses
 
 log = logging.getLogger(__name__)
 
@@ -109,17 +110,20 @@ class TestRun:
     Attributes
     ----------
     observers : list of Observer
+    warm : WarmProcesses
+        Those that wait with collected tests, for runs on save.
     progress : TestProgress
         The progress of the run in the present folder.
     failures : dict of str to str
         Why the last run of a folder failed, by the URI of the folder.
     """
 
-    def __init__(self, client: Client, trust: Trust, files: Jobs, keep_running: Callable[[asyncio.Task[None]], None]):
+    def __init__(self, client: Client, trust: Trust, files: Jobs, keep_running: Callable[[asyncio.Task[object]], None]):
         self._client = client
         self._trust = trust
         self._files = files
         self._keep_running = keep_running
+        self.warm = WarmProcesses(trust, self._log, keep_running)
         self._runs: list[Run] = []  # the first of them is going on
         self.observers: list[Observer] = []
         self.progress = TestProgress()
@@ -272,11 +276,11 @@ class TestRun:
             log = RunLog(self._log)
             trouble, status = "", _USAGE
             try:
-                async with aclosing(events_of(self._trust, program, run.token)) as events:
+                async with aclosing(self._events(folder, run, program)) as events:
                     async for event in events:
                         match event:
-                            case Started(pid) if run.on_save:
-                                _lower_priority(pid)
+                            case Started() if run.on_save:
+                                lower_priority(event)
                             case Output(lines):
                                 log.add(lines)
                             case TestProgress():
@@ -304,6 +308,22 @@ class TestRun:
                 self._client.answer(failure, lsp.MessageType.Error)
         return status < _USAGE, status < _USAGE and seen.done >= seen.total
 
+    async def _events(self, folder: Folder, run: Run, program: Program) -> AsyncGenerator[Event, None]:
+        """The events of a run: by a process that waits with collected tests if there is one, else by a new one."""
+        if run.on_save and folder.uri not in run.tests and (warm := self.warm.take(folder)) is not None:
+            try:
+                async with aclosing(warm_events_of(self._trust, warm, folder.root, run.token)) as events:
+                    async for event in events:
+                        yield event
+                self.warm.ran(folder)
+                return
+            except Refused as why:
+                self._log(f"{folder.root.name}: a new process runs the tests, since {why}")
+                self.warm.discard(folder)
+        async with aclosing(events_of(self._trust, program, run.token)) as events:
+            async for event in events:
+                yield event
+
     def _log(self, text: str) -> None:
         self._client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
 
@@ -320,10 +340,3 @@ def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, sc
         options += ["--only", str(listing)]
     arguments = (*SUSPECTRA, kind, *options, *rest)
     return Program(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)
-
-
-def _lower_priority(pid: int) -> None:
-    """Let everything else on the machine come first: nobody waits for these tests with nothing else to do."""
-    if hasattr(os, "setpriority"):  # not on Windows
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, pid, NICE)

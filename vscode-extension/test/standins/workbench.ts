@@ -251,6 +251,8 @@ export const workbench = {
   settings: defaults(),
   /** The settings of the workspace that a person or the extension has set. */
   written: {} as Settings,
+  /** The same of the user. */
+  user: {} as Settings,
   context: {} as Record<string, unknown>,
   registered: new Map<string, (...args: unknown[]) => unknown>(),
   clipboard: '',
@@ -281,6 +283,7 @@ export const workbench = {
   reset(...folders: string[]): void {
     workbench.settings = defaults();
     workbench.written = {};
+    workbench.user = {};
     workbench.context = {};
     workbench.registered.clear();
     for (const list of [
@@ -399,10 +402,15 @@ export const workbench = {
     notebookDocuments: [],
     getConfiguration: (section?: string) => ({
       get: (name: string, otherwise?: unknown) => settingAt([section, name].filter(Boolean).join('.')) ?? otherwise,
-      inspect: (name: string) => ({ workspaceValue: workbench.written[`${section}.${name}`] }),
+      inspect: (name: string) => ({
+        globalValue: workbench.user[`${section}.${name}`],
+        workspaceValue: workbench.written[`${section}.${name}`],
+      }),
       update: (name: string, value: unknown, target: api.ConfigurationTarget) => {
         if (target === values.ConfigurationTarget.Workspace) {
           workbench.written[`${section}.${name}`] = value;
+        } else if (target === values.ConfigurationTarget.Global) {
+          workbench.user[`${section}.${name}`] = value;
         }
         return Promise.resolve();
       },

@@ -1,0 +1,275 @@
+"""Tests that were collected before anybody asks for them: a process that waits, and runs some of them in a fork."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from suspectra.cancellation import Token
+from suspectra.errors import EvidenceError, Problem
+from suspectra.processes.events import Ended, Event, ProgressFile, TestProgress, Trouble
+from suspectra.processes.runner import Program, Streams
+from suspectra.processes.scratch import ScratchFolder
+from suspectra.processes.waiting import WaitingProcess
+from suspectra.recording.launch import TESTS_FAILED
+from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.settings import Settings, inject_env
+from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest
+
+CAN_WAIT = os.name != "nt"
+"""Whether programs inherit sockets here, by which they can be asked."""
+
+COLLECT_S = 120.0
+"""For collecting the tests: large projects import for a minute."""
+
+TEST_S = 30.0
+"""For one test, unless tests took longer last time: an edit may have made a loop endless, and nobody is watching."""
+
+_LONGER = 5.0  # how many times as long as ever before a test may take
+_EXIT_S = 5.0
+"""For a run to end once its last test has: fixtures of a session are torn down, and threads may hang."""
+
+_NEVER_S = 7 * 86_400.0
+"""For an answer while its progress is looked at, which says by itself when it is late."""
+
+
+class Refused(Exception):
+    """Only a fresh process can run the tests; the text says why.
+
+    Examples
+    --------
+    >>> str(Refused("setup.cfg changed, from which tests were collected"))
+    'setup.cfg changed, from which tests were collected'
+    """
+
+
+class WarmTests:
+    r"""A process that has collected the tests of a workspace, and waits.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What runs pytest: program and arguments.
+    workspace : str
+        Where it runs, and what is recorded; its real path.
+    started : callable
+        Called with the events of the process until tests run.
+
+    Attributes
+    ----------
+    tests : int
+        How many were collected.
+    once : sequence of str
+        Why the process can't be forked, so that it runs one request and ends; empty if it can.
+    processor : float
+        How many seconds of processor time the last run took; 0 where it is not known.
+
+    Raises
+    ------
+    EvidenceError
+        When it can't be started.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = (folder / "cart.py").write_text("def price():\n    return 20\n")
+    >>> test = "from cart import price\n\ndef test_price():\n    assert price() == 20\n"
+    >>> _ = (folder / "test_cart.py").write_text(test)
+    >>> seen = []
+    >>> with WarmTests([sys.executable, "-m", "pytest", "-q", "-p", "no:rerunfailures"], str(folder)) as warm:
+    ...     warm.wait()
+    ...     _ = (folder / "cart.py").write_text("def price():\n    return 21\n")
+    ...     ended = warm.run({"left_out": {}, "chosen": ["test_cart.py::test_price"]}, seen.append)
+    >>> warm.tests, warm.once, ended.code
+    (1, [], 1)
+    >>> warm.close()  # as the context did
+    >>> [str(event) for event in seen if isinstance(event, TestProgress)][-1]
+    '1 of 1 test, 1 failed'
+    """
+
+    def __init__(self, command: Sequence[str], workspace: str, started: Callable[[Event], object] = lambda event: None):
+        self._scratch = ScratchFolder()
+        self._notify = started
+        self.tests, self.once, self.processor = 0, list[str](), 0.0
+        self._used = False
+
+        def program_for(channel: int) -> Program:
+            environment = dict(os.environ)
+            settings = Settings(
+                workspace=workspace,
+                recorder="probes",
+                run=os.urandom(16).hex(),
+                status=str(self._scratch.path / "status"),
+                channel=channel,
+            )
+            inject_env(settings, environment)
+            return Program(tuple(command), workspace, environment, Streams.EVENTS)
+
+        try:
+            self._process = WaitingProcess(program_for, self._on_event)
+        except BaseException:
+            self._scratch.remove()
+            raise
+
+    def _on_event(self, event: Event) -> None:
+        if not isinstance(event, Ended):
+            self._notify(event)
+
+    def wait(self) -> None:
+        """Wait until the tests are collected.
+
+        Raises
+        ------
+        EvidenceError
+            When they can't be, or not by a process that waits.
+        """
+        try:
+            greeting: Greeting = json.loads(next(self._process.lines(COLLECT_S)))
+        except (EOFError, TimeoutError):
+            self._process.ended()
+            last = next((line for line in reversed(self._process.printed) if line.strip()), "it printed nothing")
+            raise self._process.error or _unusable(f"pytest did not collect the tests: {last.strip()}") from None
+        if greeting["unusable"]:
+            raise _unusable(greeting["unusable"])
+        self.tests, self.once = greeting["tests"], greeting["once"]
+
+    def run(
+        self,
+        selection: SelectionFields,
+        notify: Callable[[Event], object],
+        token: Token | None = None,
+        longest: float = 0.0,
+    ) -> Ended:
+        """Run some of the tests.
+
+        Parameters
+        ----------
+        selection : SelectionFields
+            See :meth:`suspectra.selection.selection.Selection.fields`.
+        notify : callable
+            Called with each event, from any thread.
+        token : Token, optional
+            Cancel it, from any thread, to end the run.
+        longest : float
+            How many seconds a test took at most before.
+
+        Returns
+        -------
+        Ended
+            Not passed to `notify`.
+
+        Raises
+        ------
+        Refused
+            When only a fresh process can run them. Then this one is of no use any more.
+        """
+        if self._used:
+            raise Refused("the process has run already")
+        self._used = bool(self.once)
+        began, before = time.monotonic(), self._notify
+        path = self._scratch.path / f"progress-{os.urandom(4).hex()}"
+        path.touch()
+        follow = _Follow(path, token or Token(), notify, max(TEST_S, _LONGER * longest), self._stop)
+        request: RunRequest = {"selection": selection, "progress": str(path)}
+        self._notify = notify
+        try:
+            self._process.send(request)
+            answer: RunAnswer = {}
+            for line in self._process.lines(_NEVER_S, follow.look):
+                said: RunAnswer = json.loads(line)
+                answer.update(said)
+                if "status" in said:
+                    break
+        except (EOFError, OSError):
+            if not self._used:
+                raise Refused("the process that waits has ended") from None
+            self._process.ended()
+        finally:
+            self._notify = before
+        follow.look()
+        if "refused" in answer:
+            self._used = True
+            raise Refused(answer["refused"])
+        self.processor = answer.get("processor", 0.0)
+        status = answer.get("status", -1)
+        if status < 0 or follow.late:
+            status = TESTS_FAILED if follow.progress.failed else 0
+        signal = status - 128 if status > 128 else 0
+        return Ended(None if signal else status, signal, seconds=time.monotonic() - began)
+
+    def _stop(self) -> None:
+        """End the run."""
+        if self.once:
+            self._process.close()
+        else:
+            self._process.send({})
+
+    def close(self) -> None:
+        """End the process, with whatever its tests left running."""
+        self._process.close()
+        self._scratch.remove()
+
+    def __enter__(self) -> WarmTests:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Follow:
+    """Follows a run, and ends it where it hangs.
+
+    Parameters
+    ----------
+    path : Path
+        The file to which its progress is written.
+    token : Token
+        Ends the run when cancelled.
+    notify : callable
+        Called with its progress.
+    seconds : float
+        How long a test may take.
+    stop : callable
+        Ends the run.
+    """
+
+    def __init__(
+        self, path: Path, token: Token, notify: Callable[[Event], object], seconds: float, stop: Callable[[], None]
+    ):
+        self._file, self._token, self._notify, self._seconds, self._stop = (
+            ProgressFile(path),
+            token,
+            notify,
+            seconds,
+            stop,
+        )
+        self._stopped = False
+        self._last = time.monotonic()
+        self.progress = TestProgress()
+        self.late = False  # all tests ended, but not the process
+
+    def look(self) -> None:
+        """Report what is new, and end the run if that is wanted, or if it is late."""
+        for event in self._file.news():
+            self._last = time.monotonic()
+            if isinstance(event, TestProgress):
+                self.progress = event
+            self._notify(event)
+        if self._stopped:
+            return
+        waited = time.monotonic() - self._last
+        all_ended = 0 < self.progress.total <= self.progress.done
+        self.late = all_ended and waited > _EXIT_S
+        hangs = not all_ended and waited > self._seconds
+        if hangs:
+            self._notify(Trouble(f"a test did not end within {self._seconds:.0f} s"))
+        if self._token.cancelled or self.late or hangs:
+            self._stopped = True
+            self._stop()
+
+
+def _unusable(cause: str) -> EvidenceError:
+    return EvidenceError(Problem("", "", cause, "tests that run on save are run by a new process each time"))

@@ -1,0 +1,1 @@
+"""A process that has collected the tests of a workspace, and runs some of them on request."""

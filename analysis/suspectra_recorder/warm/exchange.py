@@ -1,0 +1,59 @@
+"""What is said between a process that has collected tests and the one that asks it to run some."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from suspectra_recorder.selection import SelectionFields
+
+
+class Greeting(TypedDict):
+    """What is said once the tests are collected.
+
+    Examples
+    --------
+    >>> greeting: Greeting = {"tests": 817, "once": ["a socket is open"], "unusable": ""}
+    >>> greeting["once"]
+    ['a socket is open']
+    """
+
+    tests: int
+    """How many there are."""
+    once: list[str]
+    """Why the process can't be forked, so that it runs one request and ends; empty if it can."""
+    unusable: str
+    """Why it can't be asked at all, and ends; empty if it can."""
+
+
+class RunRequest(TypedDict):
+    """Some tests to run.
+
+    Examples
+    --------
+    >>> request: RunRequest = {"selection": {"left_out": {}, "chosen": ["test_price"]}, "progress": "/tmp/progress"}
+    >>> sorted(request)
+    ['progress', 'selection']
+    """
+
+    selection: SelectionFields
+    """Which ones, and in which order."""
+    progress: str
+    """A file, see :mod:`suspectra_recorder.progress`."""
+
+
+class RunAnswer(TypedDict, total=False):
+    """What became of a request. The last answer has the status; a fork that refuses it says so before.
+
+    Examples
+    --------
+    >>> answer: RunAnswer = {"status": 1, "processor": 0.2}
+    >>> answer["status"]
+    1
+    """
+
+    refused: str
+    """Why only a fresh process can run the tests."""
+    status: int
+    """How the process that ran them ended, as in a shell."""
+    processor: float
+    """How many seconds of processor time it took."""

@@ -1,0 +1,177 @@
+"""What tests were collected from: the files and folders of the workspace that were read meanwhile.
+
+They are known by an audit hook, so what only C code reads, and questions such as whether a file exists, go unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import hashlib, os, sys
+
+__builtins__ = own.builtins
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system")
+_CONNECTS = ("socket.connect", "sqlite3.connect")
+# who looks only for modules, tests and packages in the folders that it lists
+_FINDERS = (
+    "<frozen importlib._bootstrap_external>",
+    os.path.join("importlib", "metadata", "__init__.py"),
+    os.path.join("importlib_metadata", "__init__.py"),
+    os.path.join("_pytest", "pathlib.py"),
+)
+_TOOLS = ("__pycache__", "site-packages")
+_Signature = tuple[int, int, int]
+
+
+class Inputs:
+    r"""What was read in a folder.
+
+    Parameters
+    ----------
+    root : str
+        The real path of the workspace.
+
+    Attributes
+    ----------
+    odd : set of str
+        Events that make a process another one than it would be without them: connections, programs.
+
+    Examples
+    --------
+    >>> file = folder / "prices.txt"
+    >>> _ = file.write_text("20")
+    >>> inputs = Inputs(str(folder))
+    >>> inputs.begin()
+    >>> file.read_text(), [entry.name for entry in folder.iterdir()]
+    ('20', ['prices.txt'])
+    >>> inputs.end({}, [])
+    >>> list(inputs.changed())
+    []
+    >>> _ = file.write_text("21"), (folder / "more.txt").touch()
+    >>> list(inputs.changed())
+    ['prices.txt', '.']
+    """
+
+    def __init__(self, root: str):
+        self._root = os.path.join(root, "")
+        self._reading = False
+        self._first: dict[str, _Signature | None] = {}  # of each file, when it was first read
+        self._listed: dict[str, bool] = {}  # folders, and whether all names in them matter
+        self._known: dict[str, tuple[_Signature | None, str]] = {}  # the state of each file
+        self._names: dict[str, tuple[str, ...] | None] = {}
+        self.odd: set[str] = set()
+
+    def begin(self) -> None:
+        """Note what is read from now on."""
+        self._reading = True
+        sys.addaudithook(self._hook)
+
+    def end(self, files: Mapping[str, str], folders: Iterable[str]) -> None:
+        """Note no more, and remember the state of everything.
+
+        Parameters
+        ----------
+        files : mapping of str to str
+            Further files that count as read, with their SHA-256, hexadecimal; empty where it is not known.
+        folders : iterable of str
+            Further folders whose sources matter.
+        """
+        self._reading = False
+        for path in files:
+            self._read(path)
+        for path, signature in self._first.items():
+            # what was written since it was read counts as changed
+            digest = _digest(path) if _signature(path) == signature else ""
+            self._known[path] = signature, files.get(path) or digest
+        for path in folders:
+            if self._wanted(path):
+                self._listed.setdefault(path, False)
+        self._names = {path: _names(path, every) for path, every in self._listed.items()}
+
+    def changed(self) -> Iterator[str]:
+        """Compare everything with its state at the end.
+
+        Yields
+        ------
+        str
+            Relative to the root; a folder if the names in it differ.
+        """
+        for path, (signature, digest) in self._known.items():
+            if _signature(path) != signature and _digest(path) != digest:
+                yield os.path.relpath(path, self._root).replace(os.sep, "/")
+        for path, names in self._names.items():
+            if _names(path, self._listed[path]) != names:
+                yield os.path.relpath(path, self._root).replace(os.sep, "/")
+
+    def _hook(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self._reading:
+            with suppress(Exception):  # which the program would get for its own
+                self._note(event, arguments)
+
+    def _note(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(path, (str, bytes)) and not (isinstance(flags, int) and flags & _WRITES):
+                self._read(os.fsdecode(path))
+        elif event in ("os.listdir", "os.scandir"):
+            if isinstance(arguments[0], (str, bytes)):
+                folder = os.path.abspath(os.fsdecode(arguments[0]))
+                finder = sys._getframe(2).f_code.co_filename.endswith(_FINDERS)
+                if self._wanted(folder):
+                    self._listed[folder] = self._listed.get(folder, False) or not finder
+        elif event in _STARTS:
+            self.odd.add("a program was started")
+        elif event in _CONNECTS:
+            self.odd.add("a connection was opened")
+
+    def _read(self, path: str) -> None:
+        path = os.path.abspath(path)
+        if path not in self._first and self._wanted(path) and not os.path.isdir(path):
+            self._first[path] = _signature(path)
+
+    def _wanted(self, path: str) -> bool:
+        """Whether a path is in the workspace, without what tools keep in it for themselves."""
+        inner = os.path.join(path, "")
+        if not inner.startswith(self._root):
+            return False
+        parts = inner[len(self._root) :].split(os.sep)
+        return not any(part.startswith(".") or part in _TOOLS for part in parts)
+
+
+def _signature(path: str) -> _Signature | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _digest(path: str) -> str:
+    """A digest of a file, ``-`` if it can't be read."""
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.sha256(stream.read()).hexdigest()
+    except OSError:
+        return "-"
+
+
+def _names(path: str, every: bool) -> tuple[str, ...] | None:
+    """The names in a folder that matter: sources and folders, or all but those of tools and editors."""
+    try:
+        with os.scandir(path) as entries:
+            return tuple(
+                sorted(
+                    entry.name
+                    for entry in entries
+                    if not entry.name.startswith(".")
+                    and entry.name not in _TOOLS
+                    and not entry.name.endswith("~")
+                    and (every or entry.name.endswith(".py") or entry.is_dir())
+                )
+            )
+    except OSError:
+        return None
