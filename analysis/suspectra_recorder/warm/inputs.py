@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from types import FrameType
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, os, sys
@@ -16,13 +17,16 @@ __builtins__ = own.builtins
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system")
 _CONNECTS = ("socket.connect", "sqlite3.connect")
-# who looks only for modules, tests and packages in the folders that it lists
+# modules that look only for modules, tests and packages in the folders that they list, and those that list for others
 _FINDERS = (
-    "<frozen importlib._bootstrap_external>",
-    os.path.join("importlib", "metadata", "__init__.py"),
-    os.path.join("importlib_metadata", "__init__.py"),
-    os.path.join("_pytest", "pathlib.py"),
+    "_frozen_importlib_external",
+    "importlib._bootstrap_external",
+    "importlib.metadata",
+    "importlib_metadata",
+    "_pytest.pathlib",
+    "_pytest.config",
 )
+_HELPERS = ("pathlib", "glob", "os")
 _TOOLS = ("__pycache__", "site-packages")
 _Signature = tuple[int, int, int]
 
@@ -120,9 +124,8 @@ class Inputs:
         elif event in ("os.listdir", "os.scandir"):
             if isinstance(arguments[0], (str, bytes)):
                 folder = os.path.abspath(os.fsdecode(arguments[0]))
-                finder = sys._getframe(2).f_code.co_filename.endswith(_FINDERS)
                 if self._wanted(folder):
-                    self._listed[folder] = self._listed.get(folder, False) or not finder
+                    self._listed[folder] = self._listed.get(folder, False) or _lister() not in _FINDERS
         elif event in _STARTS:
             self.odd.add("a program was started")
         elif event in _CONNECTS:
@@ -140,6 +143,18 @@ class Inputs:
             return False
         parts = inner[len(self._root) :].split(os.sep)
         return not any(part.startswith(".") or part in _TOOLS for part in parts)
+
+
+def _lister() -> str:
+    """The name of the module whose code lists a folder: the caller of the audit hook, or of what lists for others."""
+    frame: FrameType | None = sys._getframe(3)
+    name = ""
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.partition(".")[0] not in _HELPERS:
+            break
+        frame = frame.f_back
+    return name
 
 
 def _signature(path: str) -> _Signature | None:
