@@ -105,7 +105,7 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
 
     tests = [failing[name] for name in suspicion.in_turn(failing)]
     failures = Failures(tests, chosen["causes_seconds"], ask)
-    interrupted = _search(failures)
+    interrupted = _search(failures, chosen["causes_seconds"])
     sources = Sources(chosen["workspace"])
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
@@ -121,14 +121,16 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if found else NOTHING_TO_RANK
 
 
-def _search(failures: Failures) -> bool:
+def _search(failures: Failures, seconds: float) -> bool:
     """Search as long as the user lets it go on; whether it was interrupted."""
+    from suspectra.output.bar import TimeBar
     from suspectra.output.causes import write_narrowing
 
     try:
-        with closing(failures.steps()) as steps:
+        with closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
             for step in steps:
-                write_narrowing(step, sys.stderr)
+                with bar.aside():
+                    write_narrowing(step, sys.stderr)
     except KeyboardInterrupt:
         return True  # what is known is kept, and shown
     return False

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -16,6 +17,7 @@ from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, warn, work
 from suspectra.errors import Problem, UsageError
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 from suspectra.options import PATHS_SECONDS
+from suspectra.quantity import many
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from suspectra.c_paths.inquiry import CPathInquiry
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.output.bar import TimeBar
     from suspectra.report import RankedReport
     from suspectra.spectrum import Spectrum
 
@@ -101,6 +104,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
     from suspectra.localizer import Localizer
+    from suspectra.output.bar import TimeBar
     from suspectra.output.paths import write_json, write_text
     from suspectra.processes.watchdog import Watchdog
     from suspectra.techniques import make_technique
@@ -112,10 +116,14 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     test = one_failing_test(evidence, chosen["test"])
     ranking = Localizer(make_technique("ochiai")).update(evidence)
     require_unchanged(evidence, _executed_files(ranking.spectrum, test.name), chosen["workspace"])
-    make = _of_python if chosen["ctest"] is None else _of_c
-    inquiry = make(command, chosen, test, ranking)
+    bar = TimeBar(sys.stderr, chosen["paths_seconds"])
+    inquiry = (
+        _of_python(command, chosen, test, ranking, bar)
+        if chosen["ctest"] is None
+        else _of_c(command, chosen, test, ranking)
+    )
     with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
-        interrupted = _search(inquiry)
+        interrupted = _search(inquiry, bar)
     if chosen["form"] == "json":
         write_json(inquiry.report, sys.stdout)
     else:
@@ -124,7 +132,9 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
 
 
-def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> PathInquiry:
+def _of_python(
+    command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport, bar: TimeBar
+) -> PathInquiry:
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.path_searching import Order, PathOptions
     from suspectra.experiments.safety import Safety
@@ -138,7 +148,7 @@ def _of_python(command: Sequence[str], chosen: _Options, test: FailingTest, rank
         ranking.spectrum,
         chosen["paths_seconds"],
         chosen["technique"],
-        PathOptions(Order(chosen["order"]), chosen["all_modules"], _ask if chosen["ask"] else None),
+        PathOptions(Order(chosen["order"]), chosen["all_modules"], partial(_ask, bar) if chosen["ask"] else None),
         Safety(chosen["excluded"], copy=chosen["copy"]),
         ranking.suspiciousness,
     )
@@ -166,21 +176,22 @@ def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: 
     )
 
 
-def _ask(question: str) -> bool | None:
+def _ask(bar: TimeBar, question: str) -> bool | None:
     """Ask on the terminal."""
     try:
-        answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
+        with bar.aside():
+            answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
     except click.Abort:
         raise KeyboardInterrupt from None  # what is known is shown
     return {"y": True, "n": False}.get(answer)
 
 
-def _search(inquiry: PathInquiry | CPathInquiry) -> bool:
+def _search(inquiry: PathInquiry | CPathInquiry, bar: TimeBar) -> bool:
     """Search as long as the user lets it go on; whether it was interrupted."""
     try:
-        with closing(inquiry.reports()) as reports:
-            for _ in reports:
-                pass
+        with closing(inquiry.reports()) as reports, bar:
+            for report in reports:
+                bar.state = many(report.candidates, "candidate")
     except KeyboardInterrupt:
         return True  # what is known is kept, and shown
     return False

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from suspectra.output.bar import Bar
 from suspectra.output.ranking import Listing
-from suspectra.output.terminal import Style, fit, safe, terminal_width
+from suspectra.output.terminal import Style, safe
 from suspectra.techniques.findings import findings_in_words
 from suspectra.techniques.investigation import InvestigationReport
 from suspectra.techniques.mutant_results import MutantReport
@@ -16,10 +17,8 @@ from suspectra.techniques.value_predicates import ValuePredicatesReport
 if TYPE_CHECKING:
     from suspectra.experiment import Experiment
 
-_BAR = 20  # columns
 
-
-class InvestigationProgress:
+class InvestigationProgress(Bar):
     """Lines for what is found, and on a terminal a bar below them.
 
     A statement gets a line as soon as a test passes, another one if all tests pass with one alteration, and at the end
@@ -51,12 +50,11 @@ class InvestigationProgress:
     """
 
     def __init__(self, out: TextIO, failing: int):
-        self.out = out
+        super().__init__(out)
         self._failing = failing
         self._tests: dict[tuple[str, int], dict[str, set[str]]] = {}  # by place and what was altered
         self._written: dict[tuple[str, int], int] = {}
         self.style = Style(out)
-        self.changing = out.isatty()
 
     def found(self, experiment: Experiment) -> None:
         """Take a finding, and write it if it is news.
@@ -93,29 +91,6 @@ class InvestigationProgress:
         self.clear()
         self.out.write(f"{self.style(safe(f'{place[0]}:{place[1]}'), 'bold')}: {safe(text)}\n")
         self.out.flush()
-
-    def show(self, share: float, state: str) -> None:
-        """Draw the bar.
-
-        Parameters
-        ----------
-        share : float
-            Of the time, how much is gone: from 0 to 1.
-        state : str
-            What is written behind it.
-        """
-        if self.changing:
-            full = round(share * _BAR)
-            text = safe(f"[{'#' * full}{'.' * (_BAR - full)}] {state}")
-            self.clear()
-            self.out.write(fit(text, terminal_width(self.out) - 1))
-            self.out.flush()
-
-    def clear(self) -> None:
-        """Remove the bar."""
-        if self.changing:
-            self.out.write("\r\x1b[K")
-            self.out.flush()
 
 
 def write_json(
