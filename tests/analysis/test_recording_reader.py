@@ -22,6 +22,7 @@ from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, LogWriter, frame, frames, pack_rows, with_json
+from suspectra_recorder.log.locks import lock
 
 SOURCE = b"""\
 def f(a):
@@ -359,6 +360,24 @@ def test_a_log_that_is_none_is_an_error_alone_and_a_problem_among_others(tmp_pat
     log.path.unlink()
     with pytest.raises(EvidenceError, match=cause):
         RecordingSource(tmp_path).read()
+
+
+@pytest.mark.parametrize("keep", [0, 9, -5], ids=["empty", "in the magic bytes", "in the last entry"])
+def test_what_a_running_process_has_not_written_yet_is_no_problem(tmp_path, log, keep):
+    log.file("a.py")
+    log.test("one", lines={0: {2}})
+    log.close()
+    begun = log.folder / "9.log"
+    data = log.path.read_bytes()
+    source = RecordingSource(tmp_path)
+    with begun.open("wb", buffering=0) as stream:
+        assert lock(stream.fileno())
+        stream.write(data[:keep])
+        assert source.read().problems == ()
+        stream.write(data[keep:])
+        assert source.read().problems == ()
+    begun.write_bytes(data[:keep])
+    assert len(RecordingSource(tmp_path).read().problems) == 1
 
 
 def bomb(size):

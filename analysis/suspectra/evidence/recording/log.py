@@ -18,8 +18,10 @@ from suspectra.location import Location
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.locks import is_locked
 from suspectra_recorder.log.reader import LogReader, Outcome, RecordedTest, Run, Shared, Source
 
+_UNFINISHED = ("empty file", "torn frame")
 _MAX_LOG = 1 << 30
 _PIECE = 1 << 20  # bytes
 
@@ -92,6 +94,9 @@ class Log(LogReader):
             raise
         except LogDamage as damage:
             place = f"byte {damage.offset}"
+            if damage.cause in _UNFINISHED and is_locked(path):
+                self.problems = list(self._damage)  # its process is about to write the rest
+                return
             if damage.cause == "torn frame":
                 cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
             else:
