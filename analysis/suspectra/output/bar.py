@@ -12,6 +12,7 @@ from suspectra.output.terminal import fit, safe, terminal_width
 
 _COLUMNS = 20
 _REDRAW_S = 0.2
+"""Between two drawings: as often as a number that counts can be read."""
 
 
 class Bar:
@@ -29,7 +30,7 @@ class Bar:
     >>> out.isatty = lambda: True
     >>> bar = Bar(out)
     >>> bar.show(0.5, "12 runs")
-    >>> out.getvalue().partition("[")[2]
+    >>> out.getvalue().rpartition("[")[2]
     '##########..........] 12 runs'
     >>> bar.clear()
     """
