@@ -49,7 +49,7 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     bench.command("Suspectra: Test This Suspect")
     bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 120)
     bench.command("Notifications: Clear All Notifications")
-    bench.ranked.first.click()
+    bench.command("View: Focus Active Editor Group")
     bench.press("Control+.")
     bench.see(".action-widget .monaco-list-row", "Apply `<=` → `<`, which repairs")
     bench.see(".action-widget .monaco-list-row", "Apply `<=` → `<`, which repairs").click()
