@@ -19,6 +19,7 @@ import os
 import random
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -41,6 +42,9 @@ PROJECTS = {
 }
 COMPARISONS = {ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.Lt: ">="}
 WITHIN_S = 1.0
+RECORD_TIMEOUT_S = 60.0
+"""How long a new process may take: all tests take a few seconds."""
+
 # Markdown turns all warnings into errors, also that a class it imports is no test; its own are those of unittest
 OPTIONS = {
     "Markdown": ("-q", "-p", "no:cacheprovider", "-o", "python_classes=None"),
@@ -57,6 +61,10 @@ class Mutation:
     start: int
     end: int
     text: bytes
+
+
+class EndlessError(Exception):
+    """An edit made a test that does not end."""
 
 
 @dataclass
@@ -165,7 +173,19 @@ class Project:
     def record(self, root: Path, *options: str) -> None:
         """Record the tests of a copy with a new process."""
         command = [sys.executable, "-m", "suspectra", "record", *options, "--python", str(self.python), "--", "pytest"]
-        subprocess.run([*command, *self.options], cwd=root, capture_output=True, check=False)
+        process = subprocess.Popen(
+            [*command, *self.options],
+            cwd=root,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            process.wait(RECORD_TIMEOUT_S)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise EndlessError from error
 
     def reset(self) -> None:
         """Let both copies know the same runs."""
@@ -253,7 +273,12 @@ def edit_and_measure(name: str, edits: int, chance: random.Random) -> list[Run]:
             mutation = chance.choice([one for one in every if (one.path, one.function) == (path, function)])
             project.reset()
             text = project.apply(mutation)
-            if (run := measure(project, warm)) is not None:
+            run = None
+            try:
+                run = measure(project, warm)
+            except EndlessError:
+                print(f"  {path}:{function:36.36} left out: a test does not end", flush=True)
+            if run is not None:
                 runs.append(run)
                 print(
                     f"  {path}:{function:36.36} {run.tests:4} tests {run.failed:4} failed  first {run.first:5.2f}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,21 +20,31 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from live import Project, mutations
+from live import Project
 from server_latency import BARE, TIMEOUT_S, Client, Message
 
-AIMS = {"hover": 0.1, "Explain": 0.3, "window open → suspects": 2.0, "HTML report": 1.0}
+AIMS = {
+    "hover": 0.1,
+    "Explain": 0.3,
+    "window open → suspects": 2.0,
+    "HTML report": 1.0,
+    "save of a fault → first mark": 0.3,
+}
 """In seconds; the others have none."""
+
+TYPING_S = 3.0
+"""How long somebody types before saving, in seconds."""
 
 BESIDE = {
     "window open → suspects": "a server that does nothing",
     "HTML report": "an interpreter that imports numpy and scipy.sparse",
     "Run Tests → first suspects": "pytest alone",
-    "save → first outcome": "pytest alone",
-    "save → marks of all outcomes": "pytest alone",
+    "save of a repair → no marks": "pytest alone",
+    "save of a fault → all marks": "pytest alone",
 }
 
 
@@ -73,6 +83,17 @@ class Editor(Client):
         """When the server was in one of some states."""
         return self.wait(lambda one: (one.get("params") or {}).get("state") in states)[0]
 
+    def save(self, file: Path, version: int, text: str) -> float:
+        """Type for a while, and save; when that was."""
+        changed = {"textDocument": {"uri": file.as_uri(), "version": version}, "contentChanges": [{"text": text}]}
+        self.send("textDocument/didChange", changed)
+        time.sleep(TYPING_S)  # with the first change a process begins to collect the tests
+        file.write_text(text, encoding="utf-8")
+        self.drain()
+        began = time.perf_counter()
+        self.send("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+        return began
+
 
 def seconds(command: list[str | Path], folder: Path) -> float:
     """How long a command takes."""
@@ -84,21 +105,20 @@ def seconds(command: list[str | Path], folder: Path) -> float:
 def faulty(folder: Path) -> tuple[Project, Path, str]:
     """A project of which some tests fail, the file with the fault, and its text without."""
     project = Project(folder, "sqlparse")
-    chance = random.Random(2)
-    every = list(mutations(project.warm, project.package))
-    while True:
-        mutation = chance.choice(every)
-        before = project.apply(mutation)
-        project.record(project.warm)
-        rank = [sys.executable, "-m", "suspectra", "rank", "--format", "json", "--top", "1"]
-        ranked = subprocess.run(rank, cwd=project.warm, capture_output=True, check=False)
-        if ranked.returncode == 0 and 0 < json.loads(ranked.stdout)["failed"] < 20:
-            return project, project.warm / mutation.path, before.decode()
-        (project.warm / mutation.path).write_bytes(before)
+    file = project.warm / "sqlparse" / "engine" / "statement_splitter.py"
+    right = file.read_text(encoding="utf-8")
+    wrong = right.replace("self._is_create and self._begin_depth > 0", "self._is_create and self._begin_depth > 1")
+    assert wrong != right
+    file.write_text(wrong, encoding="utf-8")
+    project.record(project.warm)
+    project.recording = folder / "failing"
+    shutil.copytree(project.warm / ".suspectra", project.recording)
+    return project, file, right
 
 
 def one_round(project: Project, faulty_file: Path, right: str) -> dict[str, float]:
     """Everything once."""
+    project.reset()
     root, found = project.warm, dict[str, float]()
     editor = Editor()
     command = [str(project.python), "-m", "pytest", *project.options]
@@ -119,20 +139,16 @@ def one_round(project: Project, faulty_file: Path, right: str) -> dict[str, floa
     editor.state("runningTests")
     found["Run Tests → first suspects"] = editor.state("ready") - began
 
-    text = faulty_file.read_text(encoding="utf-8")
-    opened = {"uri": faulty_file.as_uri(), "languageId": "python", "version": 1, "text": text}
+    wrong = faulty_file.read_text(encoding="utf-8")
+    opened = {"uri": faulty_file.as_uri(), "languageId": "python", "version": 1, "text": wrong}
     editor.send("textDocument/didOpen", {"textDocument": opened})
-    time.sleep(5)  # a process collects the tests meanwhile, as while somebody types
-    changed = {"textDocument": {**opened, "version": 2}, "contentChanges": [{"text": right}]}
-    editor.send("textDocument/didChange", changed)
-    faulty_file.write_text(right, encoding="utf-8")
-    editor.drain()
-    began = time.perf_counter()
-    editor.send("textDocument/didSave", {"textDocument": {"uri": faulty_file.as_uri()}})
-    found["save → first outcome"] = editor.wait(_has_outcome)[0] - began
-    found["save → marks of all outcomes"] = editor.state("ready", "noFailingTests") - began
+    began = editor.save(faulty_file, 2, right)
+    found["save of a repair → first outcome"] = editor.wait(_has_outcome)[0] - began
+    found["save of a repair → no marks"] = editor.state("noFailingTests") - began
+    began = editor.save(faulty_file, 3, wrong)
+    found["save of a fault → first mark"] = editor.wait(partial(_marks, faulty_file.as_uri()))[0] - began
+    found["save of a fault → all marks"] = editor.state("ready") - began
     editor.end()
-    faulty_file.write_text(text, encoding="utf-8")
 
     report = [sys.executable, "-m", "suspectra", "report", "--html", str(root.parent / "report.html")]
     found["HTML report"] = seconds([*report], root)
@@ -148,6 +164,15 @@ def one_round(project: Project, faulty_file: Path, right: str) -> dict[str, floa
 def _has_outcome(message: Message) -> bool:
     progress = (message.get("params") or {}).get("progress")
     return bool(progress and progress["done"])
+
+
+def _marks(uri: str, message: Message) -> bool:
+    published = message.get("params") or {}
+    return (
+        message.get("method") == "textDocument/publishDiagnostics"
+        and published["uri"] == uri
+        and bool(published["diagnostics"])
+    )
 
 
 def main() -> None:

@@ -13,6 +13,10 @@ SAVE_DEBOUNCE_S = 0.05
 PUBLISH_S = 0.15
 """How long marks stay while tests run: those that change with each test can't be read."""
 
+HURRIED_RANKING_MAX_S = 0.1
+"""The processor time that the last ranking may have taken for the next one to be made as soon as a test of a run fails:
+tests lose as much, once in a run."""
+
 IDLE_S = 3.0
 """How long nobody must type or save before tests run, for those who want them to run only then."""
 

@@ -72,7 +72,7 @@ def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
     hints = client.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole})
     assert hints
-    assert all(hint["label"].startswith("= ") for hint in hints)
+    assert all(hint["label"].startswith("→ ") for hint in hints)
     assert client.command("clearCauses") is True
     assert client.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole}) == []
     assert client.command("nextInChain") is None
@@ -112,7 +112,7 @@ def test_a_slice_is_evidence_at_once_and_values_can_be_hidden(client, project):
     values = {value for _, value in sources_of(led["steps"])}
     assert values <= {"", "true", "false"}, values
     assert "amount * share" in led["svg"]
-    assert ">= 20<" not in led["svg"]
+    assert ">→ 20<" not in led["svg"]
 
     # lines that the failure does not depend on come last
     ((logged,), problems) = SLICES.read(project)

@@ -314,6 +314,13 @@ def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
     assert DOUBLE in ran(project)
 
 
+def test_a_process_waits_on_while_a_new_one_runs_some_tests_again(client, project):
+    same = start_with_a_waiting_process(client, project)
+    until(lambda: sum(name not in same for name in (project / "by").read_text().split()) == len(verdicts(client)))
+    client.wait(lambda: client.statuses[-1]["state"] == "ready")
+    assert save_and_wait(client, project, DOUBLING) == same
+
+
 def test_where_a_new_process_comes_to_another_outcome_no_process_waits_any_more(client, project):
     """What a module has read from the code of a function is not known to be old, but noticed while nobody types."""
     with (project / "tests" / "test_a.py").open("a") as out:

@@ -55,6 +55,17 @@ def test_rankings_take_their_share_of_a_run_at_most(machine, pace, cost):
     assert rankings >= 0.5 * MAX_SHARE * 60 / cost - 1 - 60 * 0.02 / cost
 
 
+@pytest.mark.parametrize(("cost", "waits"), [(0.05, False), (0.3, True)])
+def test_the_first_failing_test_of_a_run_is_not_waited_for_long(machine, pace, cost, waits):
+    ranked(machine, pace, cost)
+    machine.now = 100.0
+    assert pace.due(growing=True) > machine.now + 0.9
+    pace.hurry()
+    assert (pace.due(growing=True) > machine.now) == waits
+    ranked(machine, pace, cost)
+    assert pace.due(growing=True) > machine.now + 0.9  # once
+
+
 def test_at_the_end_of_a_run_nothing_waits(machine, pace):
     ranked(machine, pace, 2.0)
     machine.now = 100.0

@@ -13,7 +13,7 @@ from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Cancelled, Jobs
 from suspectra_server.session.ranker import Ranked
 from suspectra_server.session.watching import Debouncer, Watcher, state_of
-from suspectra_server.timing import EVIDENCE_DEBOUNCE_S
+from suspectra_server.timing import EVIDENCE_DEBOUNCE_S, PUBLISH_S
 
 TIMEOUT_S = 60  # seconds; never reached but by a failure
 
@@ -262,6 +262,32 @@ def test_a_recording_that_grows_is_looked_at_by_the_clock_and_not_with_each_test
         watched.ranked.clear()
         LogWriter(str(folder / "1.log")).close()
         await notified.has(key)  # the next run is noticed again
+        await watched.is_ranked()
+        watched.close()
+
+    run_on_clock(test)
+
+
+@pytest.mark.parametrize("hurries", [False, True])
+def test_a_test_that_fails_first_in_a_run_is_ranked_early(tmp_path, hurries):
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    log = LogWriter(str(folder / "0.log"))
+
+    async def test(clock):
+        watched = Watched(clock, folder)
+        before = watched.states()
+        watched.evidence.cancel_waiting()  # a ranking begins, which costs little
+        watched.evidence.ranked(Ranked(None, states=before, recorded_by="record", growing=True))
+        watched.evidence.watch(watched.paths, before)
+        log.write(FrameKind.TEST, b"")
+        for _ in range(2):  # the second one comes while the ranking is due
+            if hurries:
+                watched.evidence.hurry()
+            await watched.looked()
+        await clock.pass_by(PUBLISH_S * 1.1)
+        await watched.looked()
+        assert watched.ranked.is_set() == hurries
         await watched.is_ranked()
         watched.close()
 

@@ -74,7 +74,7 @@ class CauseCommands(ExperimentCommands):
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
             self._session.window_show_document(show)
         elif not self._session.supports_status:
-            value = f" = {step['value']}" if step["value"] else ""
+            value = f" → {step['value']}" if step["value"] else ""
             self._session.answer(plain(f"{step['file']}:{step['line']}: {step['source']}{value}", MAX_TEXT))
         return location
 

@@ -53,7 +53,7 @@ def _values(session: Session, params: lsp.InlayHintParams) -> list[lsp.InlayHint
             values = by_end.setdefault((end.line, end.character), [])
             values += [step["value"]] if step["value"] not in values else []
     return [
-        lsp.InlayHint(lsp.Position(*end), f"= {', '.join(values)}", tooltip=_ON_THE_WAY, padding_left=True)
+        lsp.InlayHint(lsp.Position(*end), f"→ {', '.join(values)}", tooltip=_ON_THE_WAY, padding_left=True)
         for end, values in by_end.items()
     ]
 

@@ -167,7 +167,7 @@ def _files(folder: Folder, steps: Steps, lines: dict[str, list[int]]) -> Iterabl
 
 def _as_text(answer: Slice) -> str:
     def said(step: Step) -> str:
-        value = f" = {step['value']}" if step["value"] else ""
+        value = f" → {step['value']}" if step["value"] else ""
         return f"{step['why']} {step['file']}:{step['line']} {step['source']}{value}".strip()
 
     first = [below for step in answer["steps"] for below in step["steps"]][:_MAX_SAID]

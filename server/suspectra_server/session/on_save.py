@@ -138,7 +138,6 @@ class OnSave:
             return  # `idle` comes again
         for folder in [folder for folder in self._seen if self._runs_in(folder)]:
             if self._test_run.warm.to_check(folder):
-                self._test_run.warm.discard(folder)
                 self._check(folder)
             else:
                 self._test_run.warm.prepare(folder)

@@ -112,6 +112,11 @@ class Rankings:
         if not self._closed:
             self._evidence.changed()
 
+    def hurry(self) -> None:
+        """The first test of a run failed: rank what is known, if that is cheap."""
+        if not self._closed:
+            self._evidence.hurry()
+
     @property
     def busy(self) -> bool:
         """Whether a ranking is being made."""

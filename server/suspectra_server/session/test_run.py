@@ -284,6 +284,8 @@ class TestRun:
                             case Output(lines):
                                 log.add(lines)
                             case TestProgress():
+                                if event.failed and not seen.failed:
+                                    folder.rankings.hurry()
                                 seen = event
                                 if not run.cancelled:
                                     self.progress = event
