@@ -119,7 +119,7 @@ The failing ones are the test at point, or those of the current group."
                     (plist-get step :line)
                     (make-string indent ?\s)
                     (string-trim (concat (plist-get step :why) " " (plist-get step :source)))
-                    (if (string-empty-p (plist-get step :value)) "" (concat "  = " (plist-get step :value)))))
+                    (if (string-empty-p (plist-get step :value)) "" (concat "  → " (plist-get step :value)))))
     (suspectra--insert-steps (plist-get step :steps) (+ indent 2))))
 
 (defun suspectra--show-steps (heading steps)

@@ -87,7 +87,7 @@ def test_causes_are_drawn_a_column_for_each_failure(two_faults, capsys, tmp_path
     text = (tmp_path / "causes.svg").read_text()
     root = ElementTree.fromstring(text)
     drawn = ["".join(part.itertext()) for part in root.iter("{http://www.w3.org/2000/svg}g")]
-    assert any("return price" in box and "= 20" in box for box in drawn)
+    assert any("return price" in box and "→ 20" in box for box in drawn)
     assert any("return text" in box and "closed" in box for box in drawn)
     assert sum("assert" in box for box in drawn) == 2  # the failures at the end of both chains
     assert "test_child" in capsys.readouterr().out or "test_child" in text

@@ -68,10 +68,10 @@ def test_what_led_to_a_failure_is_shown_and_kept_for_the_ranking(folder, run):
     assert code == 0
     assert out.splitlines()[:5] == [
         "What led to the failure of test_fees.py::test_child",
-        "test_fees.py:6  assert fee(6, member=True) == 0 = false",
-        "└─ from fees.py:8  return price = 20",
-        "   ├─ not changed by fees.py:6  if age < 6: = false",
-        "   └─ from fees.py:5  price = 20 = 20",
+        "test_fees.py:6  assert fee(6, member=True) == 0 → false",
+        "└─ from fees.py:8  return price → 20",
+        "   ├─ not changed by fees.py:6  if age < 6: → false",
+        "   └─ from fees.py:5  price = 20 → 20",
     ]
     ((logged,), problems) = SLICES.read(folder)
     assert problems == ()
@@ -125,7 +125,7 @@ def test_values_can_be_hidden(run, form):
     assert "price = 20" in out if form != "json" else '"line": 5' in out
 
 
-VALUE = {"tree": "= 20 = 20", "json": '"value": "20"', "svg": ">= 20</text>"}
+VALUE = {"tree": "= 20 → 20", "json": '"value": "20"', "svg": ">→ 20</text>"}
 
 
 def traces(folder, **more):

@@ -111,11 +111,11 @@ def test_a_tree_on_the_terminal(trace):
     assert out.getvalue().splitlines() == [
         "test_mid fails",
         "mid.py:12  assert mid(2, 1, 3) == 2",
-        "└─ from mid.py:8  return m = 1",
-        "   ├─ not changed by mid.py:6  elif x > z: = false",
-        "   │  ├─ decided by mid.py:4  if x < y: = false",
-        "   │  └─ decided by mid.py:3  if y < z: = true",
-        "   └─ from mid.py:2  m = y = 1",
+        "└─ from mid.py:8  return m → 1",
+        "   ├─ not changed by mid.py:6  elif x > z: → false",
+        "   │  ├─ decided by mid.py:4  if x < y: → false",
+        "   │  └─ decided by mid.py:3  if y < z: → true",
+        "   └─ from mid.py:2  m = y → 1",
         "10 values and decisions of the run, on 5 lines outside the tests",
         "threads are left out",
     ]
@@ -138,5 +138,5 @@ def test_a_picture_tells_dependences_apart_without_colours(trace):
     assert {"way flow", "way control", "way summary"} <= ways
     texts = [text.firstChild.data for text in picture.getElementsByTagName("text")]
     assert "mid.py:6" in texts
-    assert "= false" in texts
+    assert "→ false" in texts
     assert picture.getElementsByTagName("title")[0].firstChild.data == "What led to this: test_mid"

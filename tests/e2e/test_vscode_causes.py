@@ -28,7 +28,7 @@ def test_the_cause_is_beside_the_suspects_and_values_are_at_its_lines(unrecorded
     bench.command("Notifications: Clear All Notifications")
     bench.command("Suspectra: Next Step to the Failure")
     wait(lambda: bench.cursor()[0] == "discounts.py", "the cause is open")
-    bench.see(".editor-instance .view-lines", "= ")
+    bench.see(".editor-instance .view-lines", "→ ")
     assert any("Probable causes" in row for row in bench.rows())
     bench.picture("walked")
 

@@ -73,7 +73,7 @@ function stepItem(step: Step): vscode.TreeItem {
 /** The first text of a row: how it is related to the row above, its source, its value. */
 export function stepTitle({ why, source, value, file, line }: Step): string {
   const text = source || `${file}:${line}`;
-  return [why, value ? `${text}  = ${value}` : text].filter(Boolean).join(' ');
+  return [why, value ? `${text}  → ${value}` : text].filter(Boolean).join(' ');
 }
 
 /** The second text of a row: where it is, which time, and how much is elsewhere. */

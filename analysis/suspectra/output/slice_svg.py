@@ -169,14 +169,14 @@ def box_of(at: tuple[float, float], place: str, instance: int, source: str, valu
     x, y = at
     times = f"  ×{instance}" if instance > 1 else ""
     shown = fit(safe(place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
-    tip = f"{place}: {source}" + (f" = {safe(value)}" if value else "")
+    tip = f"{place}: {source}" + (f" → {safe(value)}" if value else "")
     lines = [
         f'<text class="place" x="{x + 10:.0f}" y="{y + 19:.0f}">{escape(shown)}</text>',
         f'<text class="source" x="{x + 10:.0f}" y="{y + 36:.0f}">{escape(fit(source, _SOURCE_CHARACTERS - 4))}</text>',
     ]
     if value:
         text = escape(fit(safe(value), _VALUE_CHARACTERS - 4))
-        lines.append(f'<text class="value" x="{x + 10:.0f}" y="{y + 53:.0f}">= {text}</text>')
+        lines.append(f'<text class="value" x="{x + 10:.0f}" y="{y + 53:.0f}">→ {text}</text>')
     rectangle = f'<rect class="box" x="{x:.0f}" y="{y:.0f}" width="{WIDE}" height="{HIGH}" rx="7"/>'
     return f'<g class="{classes}"><title>{escape(tip)}</title>{rectangle}{"".join(lines)}</g>'
 

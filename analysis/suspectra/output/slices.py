@@ -59,8 +59,8 @@ def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: Te
     >>> source = {1: "total = 1", 2: "total += 1"}
     >>> write_slice(backward(trace), "What led to it", lambda file, line: source[line], 5, sys.stdout)
     What led to it
-    a.py:2  total += 1 = 2
-    └─ from a.py:1  total = 1 = 1
+    a.py:2  total += 1 → 2
+    └─ from a.py:1  total = 1 → 1
     2 values and decisions of the run, on 2 lines outside the tests
     """
     style, columns = Style(out), terminal_width(out)
@@ -69,7 +69,7 @@ def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: Te
         for indent, text, result in _lines(branch, found.direction, line_of):
             space = columns - len(indent) - (len(result) + 3 if result else 0)
             out.write(f"{style(indent, 'dim')}{fit(text, max(space, 20))}")
-            out.write(f" {style('=', 'dim')} {style(result, 'cyan')}\n" if result else "\n")
+            out.write(f" {style('→', 'dim')} {style(result, 'cyan')}\n" if result else "\n")
     lines = sum(map(len, found.lines(tests=False).values()))
     out.write(f"{many(len(found), 'value')} and decisions of the run, on {many(lines, 'line')} outside the tests\n")
     for sentence in found.trace.left_out:

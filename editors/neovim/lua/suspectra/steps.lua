@@ -3,7 +3,7 @@
 local M = {}
 
 local function step_text(step)
-  local value = step.value ~= '' and '  = ' .. step.value or ''
+  local value = step.value ~= '' and '  → ' .. step.value or ''
   return vim.trim(step.why .. ' ' .. step.source) .. value
 end
 
