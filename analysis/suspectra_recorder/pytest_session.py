@@ -28,7 +28,7 @@ from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import Scope, test_patterns
 from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
@@ -78,7 +78,7 @@ def start(config: pytest.Config) -> None:
         settings.workspace,
         settings.sources,
         include_tests=settings.include_tests,
-        patterns=config.getini("python_files"),
+        patterns=test_patterns(config.getini("python_files"), _named(config), str(config.invocation_params.dir)),
     )
     about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
     try:
@@ -103,6 +103,14 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(_Reports(session), "suspectra-reports")
     config.add_cleanup(session.end)
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
+
+
+def _named(config: pytest.Config) -> list[str]:
+    """What pytest collects by name; with doctests these are not only tests."""
+    options = getattr(config, "known_args_namespace", config.option)
+    if getattr(options, "doctestmodules", False):
+        return []
+    return getattr(options, "file_or_dir", None) or config.getini("testpaths")
 
 
 def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:

@@ -15,6 +15,8 @@ __builtins__ = own.builtins
 _SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__", "__pypackages__"})
 _BUILD_TREES = frozenset({"build", "dist"})
 _TEST_FOLDERS = frozenset({"test", "tests"})
+_CALLED_LIKE_TESTS = re.compile(r"(tests?.*|.*tests?)\.py")
+_WILD = re.compile(r"[*?\[]")
 
 
 class Scope:
@@ -33,7 +35,7 @@ class Scope:
     include_tests : bool
         Whether to record test modules and conftest files too.
     patterns : iterable of str
-        pytest's ``python_files``.
+        pytest's ``python_files``, see :func:`test_patterns`.
 
     Examples
     --------
@@ -205,6 +207,40 @@ class Scope:
 
 def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def test_patterns(python_files: Iterable[str], arguments: Iterable[str], folder: str) -> list[str]:
+    """The patterns of test modules, with those that pytest collects since they are named.
+
+    A file that is named is collected whatever it is called. If it is called like tests it has nothing else, as
+    ``tests/tests.py``. Others, such as ``kata.py``, may be what is tested, too.
+
+    Parameters
+    ----------
+    python_files : iterable of str
+        pytest's option of this name.
+    arguments : iterable of str
+        Of pytest; options among them do no harm.
+    folder : str
+        To which they are relative.
+
+    Returns
+    -------
+    list of str
+        For `Scope`.
+
+    Examples
+    --------
+    >>> test_patterns(["test_*.py"], ["kata.py", "checks/tests.py::Price::test_total"], "/shop")
+    ['test_*.py', '/shop/checks/tests.py']
+    """
+    patterns = list(python_files)
+    for argument in arguments:
+        file = argument.partition("::")[0]
+        if _CALLED_LIKE_TESTS.fullmatch(os.path.basename(file).lower()):
+            path = os.path.realpath(os.path.join(folder, file)).replace(os.sep, "/")
+            patterns.append(_WILD.sub(r"[\g<0>]", path))
+    return patterns
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:

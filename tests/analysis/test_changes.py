@@ -237,6 +237,16 @@ def test_a_pass_is_dropped_when_no_test_needs_it(project):
     assert {path for section in reader.sections for path in section.digests if "test" not in path} == {"store.py"}
 
 
+def test_of_a_test_module_that_was_not_measured_before_nothing_is_known_to_have_changed(project):
+    project.run()
+    project.edit(("result = 0", "result = 1"))
+    project.run("--suspectra-include-tests")
+    assert project.changed()["test_total[prices1-5]"] == ["result = 1"]
+    project.edit(("assert shop.tax(100) == 20", "assert shop.tax(100) == 21"), name="tests/test_shop.py")
+    project.run("--suspectra-include-tests")
+    assert project.changed()["test_tax"] == ["assert shop.tax(100) == 21"]
+
+
 def test_only_passes_of_the_last_runs_are_kept():
     count = MAX_PASSED_RUNS + 3
     records = [Ended(f"t{i}", i, True, f"run{i}") for i in range(count)]

@@ -365,3 +365,22 @@ def test_what_a_pytest_started_by_a_test_runs_belongs_to_that_test(tmp_path):
     evidence = RecordingSource(tmp_path).read()
     assert [t.name for t in evidence.tests] == ["test_app.py::test_one"]
     assert functions_run(evidence, evidence.rows[0]) == {"app"}
+
+
+@pytest.mark.parametrize(
+    ("options", "ini", "measured"),
+    [
+        (["checks/tests.py::test_price", "kata.py"], "", {"kata.py", "shop.py"}),
+        ([], "testpaths = checks/tests.py kata.py", {"kata.py", "shop.py"}),
+        (["--doctest-modules", "checks/tests.py", "kata.py"], "", {"checks/tests.py", "kata.py", "shop.py"}),
+    ],
+)
+def test_a_file_that_is_named_and_is_called_like_tests_is_not_measured(tmp_path, options, ini, measured):
+    kata = "def double(n):\n    return n * 2\n\n\ndef test_double():\n    assert double(1) == 2\n"
+    tests = "import shop\n\n\ndef test_price():\n    assert shop.price() == 1\n"
+    work = project(tmp_path, shop="def price():\n    return 2\n", checks__tests=tests, kata=kata)
+    (work / "pytest.ini").write_text(f"[pytest]\npythonpath = .\n{ini}\n")
+    assert pytest_in(work, "--suspectra", *options).returncode == 1
+    evidence = RecordingSource(work).read()
+    assert set(evidence.elements.files) == measured
+    assert functions_run(evidence, by_name(evidence)["kata.py::test_double"][1]) >= {"double"}

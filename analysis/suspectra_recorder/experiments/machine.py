@@ -23,7 +23,7 @@ from suspectra_recorder.experiments.order import VARIABLE, Order
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, sys, time
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import Scope, test_patterns
 from suspectra_recorder.verdict import Attempt
 from suspectra_recorder.whole_run import leave_out_coverage, switch_off
 
@@ -98,10 +98,10 @@ class _Machine:
     # while pytest starts
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+    def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> None:
         """Instrument what is imported from now on, and leave pytest-cov out."""
         leave_out_coverage(early_config)
-        patterns = early_config.getini("python_files")
+        patterns = test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds

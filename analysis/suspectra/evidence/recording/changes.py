@@ -143,7 +143,11 @@ def _versions_at(section: Section, sections: Sequence[Section]) -> _Versions:
     """The sources as they were when a process ran: its own, those of its run, and those of runs before."""
     known = [one for one in sections if one.started <= section.started and one.run != section.run]
     known += [one for one in sections if one.run == section.run and one is not section]
-    return {m.measured.path: m for one in (*known, section) for m in one.maps if m is not None and m.traced}
+    found: _Versions = {}
+    for new in (m for one in (*known, section) for m in one.maps if m is not None):
+        if new.traced or not _same(found.get(new.measured.path), new):  # else what is known of it has its statements
+            found[new.measured.path] = new
+    return found
 
 
 def _changed(then: _Versions, layout: Layout) -> Row:
@@ -167,6 +171,8 @@ def _of_file(old: SourceMap | None, new: SourceMap, moved: frozenset[str]) -> Bo
     """Which statements of a source changed, without those of functions that were elsewhere before."""
     if old is not None and _same(old, new):
         return np.zeros(len(new.checksum), bool)
+    if old is not None and not old.traced:
+        return np.zeros(len(new.checksum), bool)  # of a test module that was not measured then
     changed = np.ones(len(new.checksum), bool) if old is None else changed_statements(old, new).copy()
     if moved and new.outline is not None and len(new.outline.functions) == len(new.measured.functions):
         known = set(old.outline.keys()) if old is not None and old.outline is not None else set()
