@@ -110,7 +110,8 @@ def _named(config: pytest.Config) -> list[str]:
     options = getattr(config, "known_args_namespace", config.option)
     if getattr(options, "doctestmodules", False):
         return []
-    return getattr(options, "file_or_dir", None) or config.getini("testpaths")
+    named: list[str] = getattr(options, "file_or_dir", None) or config.getini("testpaths")
+    return named
 
 
 def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:
