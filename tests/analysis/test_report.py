@@ -76,6 +76,14 @@ def test_no_passing_test_is_said():
     assert "no test passed" in caveat.cause
 
 
+def test_failing_tests_that_execute_nothing_are_named():
+    matrix = [[1, 0], [0, 0], [0, 1]]
+    tests = ["test_in_process", "test_elsewhere", "test_other"]
+    spectrum = Spectrum.from_matrix(matrix, failed=[True, True, False], tests=tests)
+    (caveat,) = OCHIAI.localize(spectrum).caveats()
+    assert caveat.cause == "no recorded statement is executed by 1 of 2 failing tests: test_elsewhere"
+
+
 def test_a_clear_ranking_has_no_caveats():
     assert OCHIAI.localize(Spectrum.from_matrix([[1, 0], [0, 1]], failed=[True, False])).caveats() == []
 

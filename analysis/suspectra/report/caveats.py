@@ -6,6 +6,7 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.errors import Problem
+from suspectra.quantity import many, some
 from suspectra.spectrum import Spectrum
 
 
@@ -41,4 +42,10 @@ def caveats_of(spectrum: Spectrum, level: Ints) -> list[Problem]:
         of_all = f"{tied} of the {suspected} that failing tests execute"
         cause = f"the evidence can't tell lines apart: {of_all} share the first rank"
         found.append(Problem("", "", cause, "add passing tests that execute some of these lines and not the others"))
+    failing = spectrum.failing_index
+    silent = [name for name, row in failing.items() if not len(spectrum.rows[row])]
+    if 0 < len(silent) < len(failing):
+        of_all = f"{len(silent):,} of {many(len(failing), 'failing test')}"
+        cause = f"no recorded statement is executed by {of_all}: {some(silent)}"
+        found.append(Problem("", "", cause, "if they run the program in another process, record that one too"))
     return found
