@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import click
 from suspectra.console import NOTHING_TO_RANK, warn
 from suspectra.errors import NoEvidence, NothingToRank
 from suspectra.localization import evidence_options, localize, technique_options
+from suspectra.output.terminal import safe
 from suspectra.quantity import many
 
 if TYPE_CHECKING:
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 
     from suspectra.evidence.evidence import Evidence
     from suspectra.localization import Localized, RankingOptions
+    from suspectra.selection.selection import Selection
 
-_RECORD, _AGAIN = "suspectra record -- pytest", "suspectra record --failed-and-affected -- pytest"
+_RECORD = "suspectra record -- pytest"
 _RECORD_C = "suspectra record-c --ctest build"
 _PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini")
 
@@ -60,10 +63,10 @@ def register(cli: click.Group) -> None:
             click.echo(f"Nothing is suspicious: {error.problem.cause}.\n")
             write_next([NextCommand(*_after_none(workspace))], sys.stdout)
             return NOTHING_TO_RANK
-        evidence, affected = localized.evidence, _affected(workspace, localized.evidence)
+        evidence, selection = localized.evidence, _selection(workspace, localized.evidence)
         listing = Listing(localized.report, evidence, localized.problems, groups=localized.groups)
-        write_status(listing, _age(workspace, evidence), affected, sys.stdout)
-        write_next([NextCommand(*one) for one in _next_commands(localized, affected)], sys.stdout)
+        write_status(listing, _age(workspace, evidence), len(selection.affected), sys.stdout)
+        write_next([NextCommand(*one) for one in _next_commands(localized, selection)], sys.stdout)
         warn(listing.notices)
         return 0
 
@@ -82,30 +85,37 @@ def _after_none(workspace: Path) -> tuple[str, str]:
     """What to do where nothing failed, or where no test could even run."""
     from suspectra.selection.selection import select
 
-    if select(str(workspace)).known:
-        return _AGAIN, "run what a change can affect"
+    selection = select(str(workspace))
+    if selection.known:
+        return _again(selection), "run what a change can affect"
     return next(_first_commands(workspace))
 
 
-def _next_commands(localized: Localized, affected: int) -> Iterator[tuple[str, str]]:
+def _again(selection: Selection) -> str:
+    """Run what is needed, in the way of the last run."""
+    return f"suspectra record --failed-and-affected -- {safe(shlex.join(selection.command))}"
+
+
+def _next_commands(localized: Localized, selection: Selection) -> Iterator[tuple[str, str]]:
     """What to do about failing tests."""
+    affected = len(selection.affected)
     failed = localized.report.spectrum.counts.failed
     first = (localized.groups[0].report if localized.groups else localized.report).suspect(0).location
     if affected:
-        yield _AGAIN, f"run these {many(failed + affected, 'test')}"
+        yield _again(selection), f"run these {many(failed + affected, 'test')}"
     yield "suspectra rank", "list all suspects"
     yield f"suspectra explain {first.file}:{first.line}", "why this line comes first"
     if _is_recording(localized.evidence):
         yield "suspectra investigate", "find what makes them pass"
     if not affected:
-        yield _AGAIN, "after a change, run those"
+        yield _again(selection), "after a change, run those"
 
 
-def _affected(workspace: Path, evidence: Evidence) -> int:
-    """How many tests that did not fail changes since the recording can affect."""
-    from suspectra.selection.selection import select
+def _selection(workspace: Path, evidence: Evidence) -> Selection:
+    """The tests that failed, and those that changes since the recording can affect."""
+    from suspectra.selection.selection import Selection, select
 
-    return len(select(str(workspace)).affected) if _is_recording(evidence) else 0
+    return select(str(workspace)) if _is_recording(evidence) else Selection()
 
 
 def _is_recording(evidence: Evidence) -> bool:

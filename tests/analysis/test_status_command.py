@@ -108,6 +108,19 @@ def test_a_run_in_which_nothing_failed(status, tmp_path):
     assert "--failed-and-affected" in out
 
 
+def test_a_script_that_runs_tests_is_named(status, tmp_path):
+    (tmp_path / "shop.py").write_text("def price():\n    return 2\n")
+    (tmp_path / "checks.py").write_text(
+        "import unittest\nimport shop\n\n\nclass Price(unittest.TestCase):\n    def test_price(self):\n"
+        "        self.assertEqual(shop.price(), 1)\n\n\nunittest.main()\n"
+    )
+    command = [sys.executable, "-m", "suspectra", "record", "--", "python", "checks.py", "-v"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    code, out, _ = status(tmp_path)
+    assert code == 0
+    assert "  suspectra record --failed-and-affected -- python checks.py -v\n" in out
+
+
 def test_a_run_that_could_not_begin_is_not_continued(status, tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
     (tmp_path / "test_all.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")

@@ -279,6 +279,8 @@ class RecordedTests:
         Shared rows by name: what tests depend on but did not execute themselves.
     imported : list of Imported
         What ran during imports, in the order of the runs.
+    command : tuple of str
+        How the tests of the newest run are run again.
 
     Examples
     --------
@@ -294,6 +296,7 @@ class RecordedTests:
     tests: dict[str, KnownTest] = field(default_factory=dict)
     shared: dict[str, Rows] = field(default_factory=dict)
     imported: list[Imported] = field(default_factory=list)
+    command: tuple[str, ...] = ("pytest",)
 
     def versions(self) -> list[Version]:
         """List all sources that the tests ran, each version once.
@@ -377,6 +380,7 @@ class _Log(LogReader):
 
     def on_run(self, run: Run) -> None:
         self.section = Section(run.python, run.started)
+        self.recorded.command = run.command  # the newest run comes last
 
     def on_source(self, source: Source) -> None:
         self.section.versions.append(self._version(source))

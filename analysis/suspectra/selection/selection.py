@@ -52,6 +52,8 @@ class Selection:
         Changed files that tests may have read; it is not known which tests.
     longest : float
         How many seconds one of the tests took at most.
+    command : tuple of str
+        How the tests are run, as in the newest run.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Selection:
     left_out: Mapping[str, str] = field(default_factory=dict)
     others: tuple[str, ...] = ()
     longest: float = 0.0
+    command: tuple[str, ...] = ("pytest",)
 
     def fields(self, *, live: bool) -> SelectionFields:
         """Return what pytest needs to know.
@@ -217,7 +220,8 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     use = {name: views[(test := recorded.tests[name]).rows.section].use(test) for name in affected}
     affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
     longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
-    return Selection(len(failed) + len(affected) + len(left_out), tuple(failed), affected, left_out, longest=longest)
+    known = len(failed) + len(affected) + len(left_out)
+    return Selection(known, tuple(failed), affected, left_out, longest=longest, command=recorded.command)
 
 
 class _View:

@@ -31,8 +31,10 @@ class Run(NamedTuple):
     Examples
     --------
     >>> run = Run("8f3a", 1700000000, {"python": "3.12.1", "packages": {"pytest": "8.2.0"}})
-    >>> run.python, run.packages
-    ('3.12.1', {'pytest': '8.2.0'})
+    >>> run.python, run.packages, run.command
+    ('3.12.1', {'pytest': '8.2.0'}, ('pytest',))
+    >>> Run("8f3a", 1700000000, {"runner": "unittest", "arguments": ["tests/all.py", "-v"]}).command
+    ('python', 'tests/all.py', '-v')
     """
 
     name: str
@@ -49,6 +51,17 @@ class Run(NamedTuple):
         """The versions of the distributions that were installed, by name; empty where they were not recorded."""
         found = self.head.get("packages")
         return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How such tests are run again: pytest, or Python with unittest or a script, and never with ``-c``."""
+        given = self.head.get("arguments")
+        if self.head.get("runner") == "unittest" and isinstance(given, list):
+            arguments = tuple(map(str, given))
+            is_script = bool(arguments) and arguments[0].endswith(".py") and not arguments[0].startswith("-")
+            if is_script or arguments[:2] == ("-m", "unittest"):
+                return "python", *arguments
+        return ("pytest",)
 
 
 class Source(NamedTuple):
