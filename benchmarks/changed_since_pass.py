@@ -1,7 +1,10 @@
-"""Ranks of faults with and without what changed: real changes of one function between two releases.
+"""Ranks of faults with and without what changed: between two releases, and by an edit of one statement.
 
 Each subject is the newer release with one function of the older one. Everything in which the two releases differ counts
 as changed for each failing test. `misleading` counts what the two differ in outside of the function at fault alone.
+All other subjects stand for edits: the faulty statement alone has changed (`edit`), it and another statement that
+failing tests execute (`edit_and_other`), or the other one alone (`other`), which is drawn by chance.
+
 Source distributions are taken from the folder `--sources`, where each is unpacked as NAME-VERSION; those that are
 missing are downloaded with pip into a temporary folder.
 
@@ -18,7 +21,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, median
@@ -68,6 +71,21 @@ def changes(corpus: Path, sources: Path) -> Iterator[Change]:
         folders = [distribution(sources, name, version) for version in (newer, older)]
         subject = read_subject(file)
         yield Change(subject, differing(subject, file.path, *folders))
+
+
+def edits(corpus: Path, chance: np.random.Generator) -> Iterator[tuple[Change, dict[str, Ints]]]:
+    """The other subjects, and the statements that are said to have changed, by name."""
+    for file in read_index(corpus)[0]:
+        with np.load(file.path, allow_pickle=False) as arrays:
+            provenance = json.loads(str(arrays["meta"]))["provenance"] if "meta" in arrays.files else ""
+        if RELEASES.search(provenance) is None:
+            subject = read_subject(file)
+            executed = np.setdiff1d(np.flatnonzero(subject.spectrum.counts.ef), subject.faulty)
+            other = chance.choice(executed, 1)
+            one = Change(subject, np.asarray(subject.faulty))
+            both = np.sort(np.concatenate([other, one.changed]))
+            given = {"not_used": other[:0], "edit": one.changed, "edit_and_other": both, "other": other}
+            yield one, given
 
 
 def differing(subject: Subject, archive: Path, newer: Path, older: Path) -> Ints:
@@ -133,9 +151,21 @@ def main() -> None:
             print("".join(f" {rank:7.1f}" for rank in last))
     table = {name: figures(values) for name, values in ranks.items()}
     print(f"\n{len(found)} subjects; failing tests execute {median(marked):g} changed statements (median)")
+    show(table)
+    edited: dict[str, list[float]] = {}
+    for one, given in edits(chosen.corpus, np.random.default_rng(1)):
+        for name, changed in given.items():
+            edited.setdefault(name, []).append(one.rank(changed))
+    by_edit = {name: figures(values) for name, values in edited.items()}
+    print(f"\n{len(edited['edit'])} subjects as edits")
+    show(by_edit)
+    print(json.dumps({"subjects": len(found), **table, "edits": by_edit}))
+
+
+def show(table: Mapping[str, Mapping[str, float]]) -> None:
+    """One line for each row."""
     for name, values in table.items():
-        print(f"{name:12} " + "  ".join(f"{key} {value}" for key, value in values.items()))
-    print(json.dumps({"subjects": len(found), **table}))
+        print(f"{name:16} " + "  ".join(f"{key} {value}" for key, value in values.items()))
 
 
 if __name__ == "__main__":

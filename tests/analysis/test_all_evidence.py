@@ -197,15 +197,25 @@ def test_weights_after_a_change_are_those_of_a_fresh_start():
     assert kept.total == fresh.total == UNIT // 2 + UNIT // 2 + UNIT // 3
 
 
+@pytest.mark.parametrize(("changes", "most"), [(1, 0.3), (2, 0.15), (3, 0.1), (5, 0.1)])
+def test_the_more_changed_the_less_each_change_says(changes, most):
+    lines = np.arange(changes, dtype=np.int32)
+    spectrum = spectrum_of((True, {*range(1, 8)}), (False, {7}))
+    report = EVIDENCE.localize(replace(spectrum, changed={"t0": lines}))
+    assert report.level_score[0] == pytest.approx(1 + most)
+    assert sorted(report.order[:changes].tolist()) == lines.tolist()
+
+
 def test_what_changed_comes_first_and_says_so():
-    """S + 0.1 C, in all other cases too; C is the weighted share of the failing tests that passed before the change."""
+    """S + w C, in all other cases too; C is the weighted share of the failing tests that passed before the change."""
     spectrum = spectrum_of((True, {1, 2, 3}), (True, {1, 2}), (False, {3}))
     first = EVIDENCE.localize(spectrum)
     assert lines_in_order(first) == [[1, 2], [3]]
     changed = replace(spectrum, changed={"t1": np.array([1, 2], np.int32)})
     report = EVIDENCE.localize(changed, previous=first)
     assert lines_in_order(report) == [[2], [1], [3]]  # t1 does not execute line 3
-    assert report.level_score[0] == pytest.approx(1 + 0.1 * (1 / 2) / (1 / 2 + 1 / 3))
+    assert report.level_score[0] == pytest.approx(1 + 0.3 * (1 / 2) / (1 / 2 + 1 / 3))
+    assert "S + w C = S + 0.3 * 0.6 = 1.18" in report.explain(0).substituted
     why = report.explain(0)
     assert why.sentences[0] == "Without the change it would not rank before the next statements."
     assert why.sentences[-1] == "Changed since 1 of 2 failing tests passed."

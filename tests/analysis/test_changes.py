@@ -169,7 +169,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert first.changed
     assert first.badge in ("changed since 2 of 6 failing tests passed", "changed since 1 of 6 failing tests passed")
     assert any(first.badge in sentence.lower() for sentence in report.explain(0).sentences)
-    assert "0.1 C" in report.explain(0).substituted
+    assert "w C" in report.explain(0).substituted
     assert run(["rank", "--technique", "evidence"]) == 0
     table = capsys.readouterr().out
     assert "Changed besides, in code that runs at import: shop.py:1." in table

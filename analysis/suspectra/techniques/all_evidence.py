@@ -2,9 +2,9 @@
 
 Five keys are compared one after the other, higher first:
 
-1. S + 0.1 C: S is the highest Kulczynski2 of the statement and of the branches that leave it, 0 for a line of C or C++
+1. S + w C: S is the highest Kulczynski2 of the statement and of the branches that leave it, 0 for a line of C or C++
    that only opens or only closes a function; C is the weighted share of the failing tests that execute the statement
-   and passed before it changed;
+   and passed before it changed; w is 0.3 divided by the number of statements for which C is not 0, and at least 0.1;
 2. Kulczynski2 of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others;
@@ -37,7 +37,8 @@ from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
-_CHANGED = _DIGITS // 10  # what a change adds at most to the first key
+_ONE_CHANGE = 3 * _DIGITS // 10  # what the only change adds at most to the first key
+_MANY_CHANGES = _DIGITS // 10  # what one of many changes adds at most
 _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
 
 
@@ -208,7 +209,7 @@ class AllEvidence(Staged):
         if spectrum.edges is not None:
             edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
             np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
-        best += _changed(weights.of_changed, weights.total)
+        best += np.rint(_for_change(weights) * (weights.of_changed / max(weights.total, 1))).astype(np.int64)
         best[known.is_signature] = 0
         check()
         size = _executed(known, _suspected(spectrum))
@@ -258,12 +259,13 @@ def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
     return score
 
 
-def _changed(weight: Ints, total: int) -> Ints:
-    """The part of the first key that changes add, from the weights of the tests that passed before them.
+def _for_change(weights: FailureWeights) -> int:
+    """What a change adds to the first key if all failing tests passed before it.
 
     It is small, so that it decides among similar scores alone, and does little harm where the change is not the fault.
+    The fewer statements changed, the more probable it is that it is this one.
     """
-    return np.rint(_CHANGED * (weight / max(total, 1))).astype(np.int64)
+    return max(_ONE_CHANGE // max(int(np.count_nonzero(weights.of_changed)), 1), _MANY_CHANGES)
 
 
 def _raised(spectrum: Spectrum) -> Ints:
@@ -369,7 +371,8 @@ def _failing(count: int, total: int) -> str:
 
 def _added(report: EvidenceReport, element: int) -> int:
     """What changes add to the first key of an element."""
-    return int(_changed(report.weights.of_changed[element : element + 1], report.weights.total)[0])
+    weights = report.weights
+    return int(np.rint(_for_change(weights) * (weights.of_changed[element] / max(weights.total, 1))))
 
 
 def _by_branch(report: EvidenceReport, element: int) -> bool:
@@ -449,4 +452,5 @@ def _put_in(report: EvidenceReport, element: int) -> str:
     if not (added := _added(report, element)):
         return f"{text}{score:.4g}"
     changed = int(weights.of_changed[element]) / max(weights.total, 1)
-    return f"{text}{score - added / _DIGITS:.4g}, S + 0.1 C = S + 0.1 * {changed:.4g} = {score:.4g}"
+    most = f"{_for_change(weights) / _DIGITS:.4g}"
+    return f"{text}{score - added / _DIGITS:.4g}, S + w C = S + {most} * {changed:.4g} = {score:.4g}"

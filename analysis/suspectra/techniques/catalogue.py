@@ -51,8 +51,9 @@ EVIDENCE = TechniqueInfo(
     "All evidence",
     "evidence",
     "Suspectra, after Kulczyński 1927",
-    "S + 0.1 C; S = the highest K of the statement and its branches; K = r / 2 + ef / (ef + ep) / 2; r = share of the"
-    " failing tests, each weighing 1 / (statements it executes); C = r of those that passed before it changed."
+    "S + w C; S = the highest K of the statement and its branches; K = r / 2 + ef / (ef + ep) / 2; r = share of the"
+    " failing tests, each weighing 1 / (statements it executes); C = r of those that passed before it changed;"
+    " w = 0.3 / (number of changed statements), at least 0.1."
     " If equal: K; failures there; return, decision, other; least executed function",
     LINES,
     "The default, with far fewer ties than a formula. Statements that a formula leaves equal are ordered by branches,"
