@@ -104,7 +104,7 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
         _write_differences(others, out, sources)
     for note in report.notes:
         out.write(f"\n{safe(note)}\n")
-    end = "" if report.complete else "; there was no time for more"
+    end = "" if report.complete else "; the search was stopped before its end"
     out.write(f"\n{many(report.candidates, 'candidate')} in {report.seconds:.1f} s{end}\n")
 
 
