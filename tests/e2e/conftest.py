@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 import venv
 from collections.abc import Callable, Iterator
@@ -131,6 +132,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def make_project() -> Callable[..., Project]:
     """A project of a folder and what of it is to be tested: `make_project(folder, *tests)`."""
     return lambda folder, *tests: Project(folder, tests)
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Callable[[str], Path]:
+    """Unpacks the source distribution of a project from PyPI: `unpacked(requirement)`."""
+
+    def unpack(requirement: str) -> Path:
+        name = requirement.partition("==")[0]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--no-binary", name, "--dest", tmp_path, requirement]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+            archive.extractall(tmp_path, filter="data")
+        return next(tmp_path.glob(f"{name}-*/")).rename(tmp_path / name)  # as a clone is named
+
+    return unpack
 
 
 def copied(source: Path, folder: Path, *but: str) -> Project:

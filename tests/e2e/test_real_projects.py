@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -25,22 +22,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("name", [name for name, project in PROJECTS.items() if everything or project.get("ci")])
 
 
-@pytest.fixture
-def sources(name: str, tmp_path: Path) -> Path:
-    """The unpacked source distribution."""
-    requirement = PROJECTS[name]["requirement"]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--no-binary", requirement.partition("==")[0], "--dest", tmp_path, requirement]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return next(path for path in tmp_path.iterdir() if path.is_dir())
-
-
 @pytest.mark.long
-def test_a_planted_fault_is_ranked_and_marked(name, sources, make_project, neovim, wait, monkeypatch):
+def test_a_planted_fault_is_ranked_and_marked(name, unpacked, make_project, neovim, wait, monkeypatch):
     plan = PROJECTS[name]
+    sources = unpacked(plan["requirement"])
     monkeypatch.setenv("PYTHONPATH", str(sources))  # the sources, not what may be installed
     project = make_project(sources, *plan["tests"])
     assert project.record().returncode == 0, "the tests of this project pass before the fault is planted"
