@@ -394,7 +394,8 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
                 shares = [each.share(palette(kind)[f"heat{heat}"], place) for each in (picture, kept)]
                 both = f"heat {heat} in the {name}: {shares} now and in docs"
                 assert max(shares) < 3 * min(shares) + 0.001, both
-                assert heat < 5 or max(shares) > 0.001, both
+                # the only mark of its colour in the ruler may be below that of the cursor
+                assert heat < 5 or name == "ruler" or max(shares) > 0.001, both
         return picture
 
     return take
