@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class Option(NamedTuple):
@@ -73,6 +76,32 @@ class Option(NamedTuple):
     def ini_name(self) -> str:
         """Its name in pytest's ini file."""
         return f"suspectra_{self.word.replace('-', '_')}"
+
+    def given(self, config: pytest.Config) -> tuple[object, object]:
+        """Return the values on pytest's command line and in its ini file.
+
+        Parameters
+        ----------
+        config : pytest.Config
+            What pytest has read so far.
+
+        Returns
+        -------
+        tuple
+            Both values; None for what is not on the command line.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> config = SimpleNamespace(option=SimpleNamespace(suspectra_counts=True), getini=lambda name: False)
+        >>> next(option for option in OPTIONS if option.name == "counts").given(config)
+        (True, False)
+        """
+        options = getattr(config, "known_args_namespace", config.option)
+        value = getattr(options, self.pytest_attribute, None)
+        if isinstance(self.default, bool):
+            value = not self.default if value else None
+        return value, config.getini(self.ini_name)
 
     def combine(self, chosen: Iterable[Any]) -> Any:
         """Combine the values from several places.

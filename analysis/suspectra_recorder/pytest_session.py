@@ -24,7 +24,7 @@ from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.stack import Stack
-from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
+from suspectra_recorder.options import OPTIONS, SUSPECTS
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
@@ -64,7 +64,7 @@ def start(config: pytest.Config) -> None:
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
     remove_env(asked, os.environ)
-    chosen = {option.name: option.combine([getattr(asked, option.name), *_given(config, option)]) for option in OPTIONS}
+    chosen = {option.name: option.combine([getattr(asked, option.name), *option.given(config)]) for option in OPTIONS}
     settings = replace(
         asked, workspace=asked.workspace or str(config.rootpath), run=asked.run or os.urandom(16).hex(), **chosen
     )
@@ -108,19 +108,8 @@ def start(config: pytest.Config) -> None:
 def _named(config: pytest.Config) -> list[str]:
     """What pytest collects by name; with doctests these are not only tests."""
     options = getattr(config, "known_args_namespace", config.option)
-    if getattr(options, "doctestmodules", False):
-        return []
     named: list[str] = getattr(options, "file_or_dir", None) or config.getini("testpaths")
-    return named
-
-
-def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:
-    """The values of an option on pytest's command line and in its ini file."""
-    options = getattr(config, "known_args_namespace", config.option)
-    value = getattr(options, option.pytest_attribute, None)
-    if isinstance(option.default, bool):
-        value = not option.default if value else None
-    return value, config.getini(option.ini_name)
+    return [] if getattr(options, "doctestmodules", False) else named
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
@@ -412,7 +401,7 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.choice.objection and not self.settings.status:
             terminalreporter.write_line(f"suspectra: {self.choice.objection}", yellow=True)
-        asked = not self.settings.status and SUSPECTS.combine(_given(self.config, SUSPECTS))
+        asked = not self.settings.status and SUSPECTS.combine(SUSPECTS.given(self.config))
         if asked and any(map(terminalreporter.stats.get, _FAILING)):
             with StandardLibrary():
                 from suspectra_recorder.first_suspects import show

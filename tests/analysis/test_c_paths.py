@@ -335,7 +335,7 @@ def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool
 
 def test_a_run_in_gdb_ends_with_its_time_and_with_its_token(runs, tool):
     tool("gdb", "gdb")
-    endless = Switched(runs, "sum", "0", seconds=1.0)
+    endless = Switched(runs, "sum", "0", seconds=4.0)  # gdb may take some to start
     (found,) = endless.debugger.run([endless.turn("for (int i = 0; i < n; i++)", 0)])
     assert found.verdict.failing
     assert found.switched > 1

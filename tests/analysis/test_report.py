@@ -77,11 +77,13 @@ def test_no_passing_test_is_said():
 
 
 def test_failing_tests_that_execute_nothing_are_named():
-    matrix = [[1, 0], [0, 0], [0, 1]]
-    tests = ["test_in_process", "test_elsewhere", "test_other"]
-    spectrum = Spectrum.from_matrix(matrix, failed=[True, True, False], tests=tests)
+    matrix = [[1, 0], [0, 0], [0, 0], [0, 1]]
+    tests = ["test_in_process", "test_elsewhere", "test_there", "test_other"]
+    spectrum = Spectrum.from_matrix(matrix, failed=[True, True, True, False], tests=tests)
     (caveat,) = OCHIAI.localize(spectrum).caveats()
-    assert caveat.cause == "no recorded statement is executed by 1 of 2 failing tests: test_elsewhere"
+    assert caveat.cause == "no recorded statement is executed by 2 of 3 failing tests: test_elsewhere, test_there"
+    half = Spectrum.from_matrix(matrix, failed=[True, True, False, False], tests=tests)
+    assert OCHIAI.localize(half).caveats() == []
 
 
 def test_a_clear_ranking_has_no_caveats():

@@ -235,11 +235,8 @@ class _View:
         importers: _Importers,
         age: Callable[[str], int],
     ):
-        self.section = section
-        self.recorded = recorded
-        self.changed = changed
-        self.importers = importers
-        self.age = age
+        self.section, self.recorded, self.changed = section, recorded, changed
+        self.importers, self.age = importers, age
         self.versions = {n: v for n, v in enumerate(section.versions) if v is not None}  # the others are damaged
         self.paths = {v.path for v in self.versions.values()}
         self.differences: dict[int, Difference] = {

@@ -51,10 +51,9 @@ EVIDENCE = TechniqueInfo(
     "All evidence",
     "evidence",
     "Suspectra, after Kulczyński 1927",
-    "S + w C; S = the highest K of the statement and its branches; K = r / 2 + ef / (ef + ep) / 2; r = share of the"
-    " failing tests, each weighing 1 / (statements it executes); C = r of those that passed before it changed;"
-    " w = 0.3 / (number of changed statements), at least 0.1."
-    " If equal: K; failures there; return, decision, other; least executed function",
+    "S + w C; S = the highest K of statement and branches; K = r / 2 + ef / (ef + ep) / 2; r = share of failing"
+    " tests, each weighing 1 / its statements; C = r of those that passed before its change;"
+    " w = max(0.3 / changes, 0.1). If equal: K; failures there; return, decision, other; least executed function",
     LINES,
     "The default, with far fewer ties than a formula. Statements that a formula leaves equal are ordered by branches,"
     " tracebacks, kinds of statements and functions, as far as the evidence has them.",
