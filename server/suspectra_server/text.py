@@ -9,8 +9,8 @@ from typing import TypeGuard
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
-# consecutive words that Markdown, or an editor's extension of it, could take for markup
-_MARKED = r"\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?"
+# consecutive words that Markdown, or an editor's extension of it, could take for markup; the parameters of a test are one
+_MARKED = r"(?:[^\s\[]*\w\[[^\[\]`]*\]\S*?|\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?)"
 _MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
 MAX_NAME = 300
 MAX_TEXT = 2000
@@ -37,6 +37,8 @@ def markdown(text: str) -> str:
     --------
     >>> markdown("assert f(<div[2]>, a_b) == 3, or not")
     'assert `f(<div[2]>`, `a_b)` == 3, or not'
+    >>> markdown("test_assignment[foo := 1]: TypeError")
+    '`test_assignment[foo := 1]`: TypeError'
     """
     return _MARKUP.sub(lambda match: code(match[0]), plain(text))
 

@@ -96,7 +96,8 @@ def test_a_save_runs_what_it_can_affect_and_what_failed(client, project):
         save(client, project / "doubling.py", text)
         progress = wait_for_run(client, seen)
         assert ran(project) == expected
-        assert progress[-1] == {"done": len(expected), "failed": failed, "total": len(expected), "onSave": True}
+        # the last one may be missing: a newer status replaces one that waits to be sent
+        assert all(one["onSave"] and one["total"] in (0, len(expected)) for one in progress)
         assert list(verdicts(client).values()).count("failed") == failed
         client.ask_until(lambda failed=failed: bool(client.marks(project)) == bool(failed))
     assert not client.progress, "a notification for each save would be in the way"

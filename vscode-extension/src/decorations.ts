@@ -117,7 +117,7 @@ function tint(heat: Heat): vscode.DecorationRenderOptions {
 
 function atTheEnd(color: string): vscode.DecorationRenderOptions {
   return {
-    after: { color: new vscode.ThemeColor(color), margin: '0 0 0 2em', fontStyle: 'italic' },
+    after: { color: new vscode.ThemeColor(color), margin: '0 1em 0 2em', fontStyle: 'italic' },
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   };
 }
