@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
-# consecutive words that Markdown, or an editor's extension of it, could take for markup; the parameters of a test are one
+# consecutive words that Markdown, or an editor's extension of it, could take for markup; a test's parameters are one
 _MARKED = r"(?:[^\s\[]*\w\[[^\[\]`]*\]\S*?|\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?)"
 _MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
 MAX_NAME = 300
