@@ -70,14 +70,14 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     assert " tests observed" in seen["values"]
     assert "The cause is probably " in seen["answer"]
     assert seen["cause"].startswith("From the probable cause to the failure of tests/")
-    assert "  = " in seen["cause"]
+    assert "  → " in seen["cause"]
     assert seen["step"] in seen["cause"]
     assert " passes: different decisions\n" in seen["compared"]
     assert ", there " in seen["compared"]
     assert "+++ " in seen["runs"]
     assert seen["difference"].startswith("What makes the difference for tests/")
     assert ": before " in seen["difference"]
-    assert "  = the test fails" in seen["difference"]
+    assert "  → the test fails" in seen["difference"]
     assert re.search(r"^[-+] .*# [a-z_]+\.py:\d+$", seen["runs"], re.MULTILINE)
     assert seen["led"].startswith("What led to src/ledger/tax.py:")
     assert seen["dimmed"] > 0

@@ -244,7 +244,7 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     neovim.nvim.command("Suspectra cause")
     wait(lambda: "The cause is probably src/ledger/" in reported(neovim), "the cause", A_RUN)
     listed = wait(lambda: neovim.nvim.call("getqflist"), "the way to the failure")
-    assert any("  = " in one["text"] for one in listed)
+    assert any("  → " in one["text"] for one in listed)
     title = "return vim.fn.getqflist({ title = 1 }).title"
     neovim.nvim.command("Suspectra compare")
     wait(lambda: neovim.lua(title).endswith(" passes: different decisions"), "where it and a passing test part", A_RUN)
@@ -265,7 +265,7 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     wait(lambda: neovim.lua(title).startswith("What makes the difference for "), "the difference", A_RUN)
     listed = neovim.nvim.call("getqflist")
     assert listed[0]["text"].startswith("before ")
-    assert listed[-1]["text"].endswith("  = the test fails")
+    assert listed[-1]["text"].endswith("  → the test fails")
     assert len(neovim.lua("return asked")) == 1
     neovim.nvim.command("edit tests/test_discounts.py")
     neovim.nvim.current.window.cursor = (line, 0)
