@@ -169,10 +169,8 @@ def _same(old: SourceMap | None, new: SourceMap) -> bool:
 
 def _of_file(old: SourceMap | None, new: SourceMap, moved: frozenset[str]) -> Bools:
     """Which statements of a source changed, without those of functions that were elsewhere before."""
-    if old is not None and _same(old, new):
+    if old is not None and (_same(old, new) or not old.traced):  # a test module that was not measured then
         return np.zeros(len(new.checksum), bool)
-    if old is not None and not old.traced:
-        return np.zeros(len(new.checksum), bool)  # of a test module that was not measured then
     changed = np.ones(len(new.checksum), bool) if old is None else changed_statements(old, new).copy()
     if moved and new.outline is not None and len(new.outline.functions) == len(new.measured.functions):
         known = set(old.outline.keys()) if old is not None and old.outline is not None else set()
