@@ -98,6 +98,7 @@ def test_a_save_runs_what_it_can_affect_and_what_failed(client, project):
         assert ran(project) == expected
         # the last one may be missing: a newer status replaces one that waits to be sent
         assert all(one["onSave"] and one["total"] in (0, len(expected)) for one in progress)
+        assert all(one["done"] <= one["total"] and one["failed"] <= failed for one in progress)
         assert list(verdicts(client).values()).count("failed") == failed
         client.ask_until(lambda failed=failed: bool(client.marks(project)) == bool(failed))
     assert not client.progress, "a notification for each save would be in the way"
