@@ -443,6 +443,7 @@ class Recorder:
             "cells": len(file.cells),
             "is_test": self.scope.is_test_code(path),
             "traced": file.traced,
+            "modified": _modified(path),
         }
         self.log.write(FrameKind.FILE, with_json(head, file.map))
 
@@ -461,6 +462,14 @@ class Recorder:
                 "is asked for as a source, but lies outside the workspace",
                 "choose a workspace that contains it",
             )
+
+
+def _modified(path: str) -> int:
+    """When a file was written, in nanoseconds; 0 if that is not known."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool) -> Hooks:

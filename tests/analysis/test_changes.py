@@ -29,8 +29,9 @@ from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 from suspectra_recorder.log.history import MAX_PASSED_RUNS, Ended, last_passes, passes
-from suspectra_recorder.log.reader import Source
-from suspectra_recorder.log.sections import SectionReader
+from suspectra_recorder.log.reader import Run, Source
+from suspectra_recorder.log.sections import Section as MergedSection
+from suspectra_recorder.log.sections import SectionReader, log_of
 
 SHOP = '''\
 RATE = 20  # percent
@@ -245,6 +246,30 @@ def test_of_a_test_module_that_was_not_measured_before_nothing_is_known_to_have_
     project.edit(("assert shop.tax(100) == 20", "assert shop.tax(100) == 21"), name="tests/test_shop.py")
     project.run("--suspectra-include-tests")
     assert project.changed()["test_tax"] == ["assert shop.tax(100) == 21"]
+
+
+def test_a_module_that_no_test_had_imported_by_then_is_new_only_if_it_was_not_there(project):
+    """A part of the tests runs first, and all of them once one fails."""
+    project.write("other.py", "OTHER = 1\n")
+    project.write("tests/test_other.py", "import other\n\ndef test_other():\n    assert other.OTHER == 1\n")
+    project.run("tests/test_shop.py")
+    project.edit(("result = 0", "result = 1"))
+    project.run()
+    assert project.changed()["test_total[prices1-5]"] == ["result = 1"]
+    assert besides(project.read()) == ()
+    project.write("fees.py", "FEE = 1\n")
+    project.edit(("RATE = 20", "import fees\n\nRATE = 20"))
+    project.run()
+    assert besides(project.read()) == ("Changed besides, in code that runs at import: fees.py:1; shop.py:1.",)
+
+
+def test_a_version_that_was_checked_out_again_is_written_once():
+    """Shards of one run on several machines: only the time at which the file was written differs."""
+    head = {"path": "shop.py", "digest": "9b5e", "is_test": False, "cells": 8}
+    sources = [with_json({**head, "modified": number}, b"map") for number in (1, 2)]
+    sections = [MergedSection(Run("a", 1, {"run": "a", "started": 1}), sources=[source]) for source in sources]
+    found = [payload for kind, payload, _ in frames(b"".join(log_of(sections))) if kind == FrameKind.FILE]
+    assert found == [sources[0], sources[0]]
 
 
 def test_only_passes_of_the_last_runs_are_kept():

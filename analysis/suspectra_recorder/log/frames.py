@@ -9,7 +9,8 @@ are numbered in the order of its `FILE` frames.
 kind    payload
 ====== ======================================================================================
 RUN     JSON: run, worker, started, python, pytest, arguments, root
-FILE    u32 length, JSON: path, digest, is_test, whether it has probes; then the compressed map of them
+FILE    u32 length, JSON: path, digest, is_test, whether it has probes, when it was written; then the compressed map of
+        its probes
 TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time, what it shares, where it
         failed; rows
 OUTSIDE rows of what ran outside of any test, mostly imports

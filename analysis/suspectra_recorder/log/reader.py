@@ -87,8 +87,8 @@ class Source(NamedTuple):
     >>> source = Source(head, b"", b"")
     >>> source.path, source.digest, source.cells
     ('shop/cart.py', '9b5e', 24)
-    >>> source.is_test, source.traced
-    (False, True)
+    >>> source.is_test, source.traced, source.modified
+    (False, True, 0)
     """
 
     head: dict[str, Any]
@@ -114,6 +114,11 @@ class Source(NamedTuple):
     def traced(self) -> bool:
         """Whether it had probes."""
         return bool(self.head.get("traced", True))
+
+    @property
+    def modified(self) -> int:
+        """When the file was written, in nanoseconds; 0 if that is not known."""
+        return int(self.head.get("modified", 0))
 
     @property
     def cells(self) -> int:

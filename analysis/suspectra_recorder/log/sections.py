@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json, with_json
 from suspectra_recorder.log.history import Ended, WholeFiles, last_passes
 from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
@@ -156,6 +156,15 @@ def part_passes(sections: Iterable[Section], live: Mapping[str, int]) -> None:
         section.tests = [t for t in section.tests if times.get(t.name) != t.time]
 
 
+def _version(payload: bytes) -> bytes:
+    """What says which version a source is: another checkout of it was only written at another time."""
+    try:
+        head, source_map = split_json(payload)
+    except ValueError:
+        return payload  # damaged
+    return with_json({name: value for name, value in head.items() if name != "modified"}, source_map)
+
+
 def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
     """Write sections into one log. Equal sources are written once, and shared rows only if a test of the section uses
     them.
@@ -185,10 +194,11 @@ def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
         yield frame(FrameKind.RUN, json.dumps(section.run.head).encode())
         yield from (frame(FrameKind.SCOPE, collection.payload()) for collection in section.collections)
         for payload in section.sources:
-            if payload in numbers:
-                yield frame(FrameKind.SAME, struct.pack("<I", numbers[payload]))
+            version = _version(payload)
+            if version in numbers:
+                yield frame(FrameKind.SAME, struct.pack("<I", numbers[version]))
             else:
-                numbers[payload] = len(numbers)
+                numbers[version] = len(numbers)
                 yield frame(FrameKind.FILE, payload)
         used = {"", *(name for test in section.tests for name in _shares(test))}  # first imports have no name
         yield from (frame(FrameKind.SHARED, shared.payload) for shared in section.shared if shared.name in used)

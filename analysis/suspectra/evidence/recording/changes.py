@@ -1,7 +1,8 @@
 """What changed since each failing test passed for the last time.
 
 The sources of the process in which the test passed are compared with the present ones. A source that this process had
-not loaded is the one of another process of its run, or else of the newest run before it; where none had it, it is new.
+not loaded is the one of another process of its run, or else of the newest run before it. Where none had it, it is the
+present one if that was written before the process began, else it is new.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class ChangesSincePass:
         if not self._rows.keys() >= needed.keys():
             before, self._compared, self._state = self._compared, [], []
             self._rows = {
-                section: self._row(_versions_at(section, sections), layout, before) for section in checked(needed)
+                section: self._row(_versions_at(section, sections, layout), layout, before)
+                for section in checked(needed)
             }
             self._state = state
         return {name: self._rows[passes[name].section] for name in wanted}
@@ -139,14 +141,19 @@ def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[R
     return tuple(found)
 
 
-def _versions_at(section: Section, sections: Sequence[Section]) -> _Versions:
-    """The sources as they were when a process ran: its own, those of its run, and those of runs before."""
+def _versions_at(section: Section, sections: Sequence[Section], layout: Layout) -> _Versions:
+    """The sources as they were when a process ran: its own, those of its run, those of runs before, and what was there
+    though nobody had imported it.
+    """
     known = [one for one in sections if one.started <= section.started and one.run != section.run]
     known += [one for one in sections if one.run == section.run and one is not section]
     found: _Versions = {}
     for new in (m for one in (*known, section) for m in one.maps if m is not None):
         if new.traced or not _same(found.get(new.measured.path), new):  # else what is known of it has its statements
             found[new.measured.path] = new
+    for path, present in layout.versions.items():
+        if 0 < present.modified < section.started:
+            found.setdefault(path, present)
     return found
 
 

@@ -50,6 +50,8 @@ class SourceMap:
         The outline of its functions; None if the log has none.
     conditions : ndarray of int, shape (conditions, 4)
         Positions of the conditions inside expressions.
+    modified : int
+        When the file was written, in nanoseconds; 0 if that is not known.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class SourceMap:
     traced: bool
     outline: Outline | None
     conditions: Ints  # places, shape (k, 4)
+    modified: int
 
     @classmethod
     def from_source(cls, source: Source) -> SourceMap:
@@ -133,7 +136,8 @@ class SourceMap:
         outline = Outline.from_json(sizes.get("outline"))
         target = np.where(outcome, FIRST_OUTCOME + 2 * target + (kind == Kind.TRUE), target)
         places = conditions.astype(np.int32)
-        return cls(measured, cells, checksum, kind, cell, line, target, owner, source.traced, outline, places)
+        facts = kind, cell, line, target, owner
+        return cls(measured, cells, checksum, *facts, source.traced, outline, places, source.modified)
 
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Ints, Ints]:
