@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suspectra.arrays import Floats
@@ -163,7 +163,7 @@ def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 2, "true", Outcome.PASSED, 0.01, guard=True)
     >>> first, *rest = findings_in_words([made], 3)
     >>> first, len(rest)
-    ('1 of 3 failing tests passes if this comes out true the 2nd time.', 1)
+    ('1 of 3 failing tests passes if this comes out true the 2nd time (where it is noticed).', 1)
     """
     tests: dict[str, set[str]] = {}
     guard = False
@@ -178,11 +178,33 @@ def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
     if len(by_frequency) > _MAX_LISTED:
         sentences.append(f"So it is after {many(len(by_frequency) - _MAX_LISTED, 'other alteration')} here.")
     if guard:
-        sentences.append(
-            "This is where it is noticed: an exception is raised behind this decision, and not to raise it may hide the"
-            " symptom alone."
-        )
+        sentences = where_it_is_noticed(sentences, "an exception is raised behind this decision")
     return sentences
+
+
+def where_it_is_noticed(sentences: Sequence[str], why: str) -> list[str]:
+    """Say of what repairs that it may hide the symptom alone: briefly in the first sentence, which often stands alone.
+
+    Parameters
+    ----------
+    sentences : sequence of str
+        What repairs at a statement; at least one.
+    why : str
+        How the failure is avoided there.
+
+    Returns
+    -------
+    list of str
+        The sentences, with one more.
+
+    Examples
+    --------
+    >>> where_it_is_noticed(["`pass` repairs 2 tests."], "nothing is raised")[0]
+    '`pass` repairs 2 tests (where it is noticed).'
+    """
+    first = f"{sentences[0].removesuffix('.')} (where it is noticed)."
+    last = f"This is where it is noticed: {why}, and not to raise it may hide the symptom alone."
+    return [first, *sentences[1:], last]
 
 
 def no_experiments() -> Problem:

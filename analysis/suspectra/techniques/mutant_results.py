@@ -10,6 +10,7 @@ from suspectra.experiment import Experiment, Outcome
 from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum
+from suspectra.techniques.findings import where_it_is_noticed
 
 _ENDLESS = frozenset({Outcome.STEPS, Outcome.TIMEOUT})
 
@@ -199,10 +200,7 @@ def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[st
     if len(repairing) > _MAX_LISTED:
         sentences.append(f"{many(len(repairing) - _MAX_LISTED, 'other mutant')} here repair tests too.")
     if repairing and all(one.experiment.guard for one in repairing):
-        sentences.append(
-            "This is where it is noticed: what leads to an exception is changed, and not to raise it may hide the"
-            " symptom alone."
-        )
+        sentences = where_it_is_noticed(sentences, "what leads to an exception is changed")
     return sentences
 
 
