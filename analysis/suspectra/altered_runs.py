@@ -99,7 +99,7 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     evidence : Evidence
         The recording.
     wanted : sequence of str
-        Names of tests, or globs.
+        Names of tests, classes or files, or globs; parameters of tests may be left out.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
     evidence : Evidence
         The recording.
     wanted : str
-        Its name, or a glob that fits no other failing test.
+        Its name, with or without its parameters, or a glob; what fits no other failing test.
 
     Returns
     -------
@@ -179,10 +179,15 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
     return test
 
 
+def _fits(name: str, text: str) -> bool:
+    """Whether a text means a test, as pytest takes it: by a module, a class, a name without parameters, or a glob."""
+    return name == text or name.startswith((f"{text}::", f"{text}[")) or fnmatchcase(name, text)
+
+
 def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for text in wanted:
-        fitting = [name for name in failing if name == text or fnmatchcase(name, text)]
+        fitting = [name for name in failing if _fits(name, text)]
         if not fitting:
             cause = "this test passed when it was recorded" if text in known else "no recorded test has this name"
             raise UsageError(Problem(text, "", cause, f"failing tests are: {', '.join(failing[:5])}"))

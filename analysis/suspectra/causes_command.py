@@ -57,11 +57,11 @@ def register(cli: click.Group) -> None:
     def causes(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Search for the causes of the failure of TEST: run it again and again with other decisions and values.
 
-        TEST is the name of a recorded test that fails, or a glob. If it fits several, each test is searched that no
-        cause found before explains: where one is altered, the test still fails. So several faults are found one after
-        the other. The command behind -- takes options of pytest, and no tests. Altered runs execute your test with
-        wrong conditions and values: do this only with tests that can't do harm. When the search is interrupted, what is
-        known is written.
+        TEST is the name of a recorded test that fails, of its class or its file, or a glob. If it fits several, each
+        test is searched that no cause found before explains: where one is altered, the test still fails. So several
+        faults are found one after the other. The command behind -- takes options of pytest, and no tests. Altered runs
+        execute your test with wrong conditions and values: do this only with tests that can't do harm. When the search
+        is interrupted, what is known is written.
         """
         return _causes(context.meta[COMMAND], chosen)
 

@@ -63,10 +63,11 @@ def register(cli: click.Group) -> None:
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Run failing tests again, each time with one thing altered, and rank by what makes them pass.
 
-        TEST is the name of a recorded test, or a glob; without any, all failing tests, one of each failure group first.
-        The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with wrong
-        conditions and values: do this only with tests that can't do harm. With --technique value-predicates nothing is
-        altered: failing tests and the passing ones most like them run once, and how their values compare is counted.
+        TEST is the name of a recorded test, of a class or a file, or a glob; without any, all failing tests, one of
+        each failure group first. The command behind -- takes options of pytest, and no tests. Altered runs execute your
+        tests with wrong conditions and values: do this only with tests that can't do harm. With --technique
+        value-predicates nothing is altered: failing tests and the passing ones most like them run once, and how their
+        values compare is counted.
         """
         return _investigate(context.meta[COMMAND], chosen)
 

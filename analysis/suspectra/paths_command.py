@@ -75,12 +75,12 @@ def register(cli: click.Group) -> None:
     def paths(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Compare the run of TEST with one that passes and goes nearly the same way.
 
-        TEST is the name of a recorded test that fails, or a glob that fits one. With nearest-path, it and the passing
-        tests nearest to it are run again, with nothing altered, and their decisions and calls are compared. With apg,
-        decisions of TEST are forced to come out the other way, and other inputs are tried, until it passes: do this
-        only with tests that can't do harm. The command behind -- takes options of pytest, and no tests. For a test of C
-        or C++ the build folder is built a second time, in the cache of the user, with a recorder of paths in its
-        programs.
+        TEST is the name of a recorded test that fails, with or without its parameters, or a glob; it must fit one test.
+        With nearest-path, it and the passing tests nearest to it are run again, with nothing altered, and their
+        decisions and calls are compared. With apg, decisions of TEST are forced to come out the other way, and other
+        inputs are tried, until it passes: do this only with tests that can't do harm. The command behind -- takes
+        options of pytest, and no tests. For a test of C or C++ the build folder is built a second time, in the cache of
+        the user, with a recorder of paths in its programs.
         """
         return _paths(context.meta[COMMAND], chosen)
 

@@ -66,7 +66,7 @@ export function statusText(condition: Condition): StatusText {
     case 'stale':
       return status(
         'history',
-        countText(condition.suspects),
+        condition.suspects ? countText(condition.suspects) : t('Sources changed'), // the suspected lines did, too
         condition.message || t('{0}. The sources have changed since', runText(condition)),
       );
   }

@@ -38,6 +38,12 @@ describe('statusText', () => {
     expect(statusText({ ...status, suspects: 20 }).text).toBe('$(search) 20 suspects');
   });
 
+  it('counts no suspects where all of them changed: they are none of the new code', () => {
+    const said = (suspects: number) => statusText({ ...status, state: 'stale', suspects }).text;
+    expect(said(2)).toBe('$(history) 2 suspects');
+    expect(said(0)).toBe('$(history) Sources changed');
+  });
+
   it('says something in every state, and the server’s own message where it sent one', () => {
     const states: State[] = ['noEvidence', 'ranking', 'noFailingTests', 'error', 'runningTests', 'stale'];
     for (const state of states) {

@@ -353,6 +353,9 @@ def _all_mutants(source: bytes) -> tuple[ParsedSource, Sequence[Mutant]]:
 def nearest_first(spectrum: Spectrum, executed: Bools) -> list[int]:
     """Put passing tests in order: first those that execute most of some statements, and least of anything else.
 
+    Each statement weighs 1 / (1 + the number of passing tests that execute it), since what most tests execute says
+    little.
+
     Parameters
     ----------
     spectrum : Spectrum
@@ -371,10 +374,12 @@ def nearest_first(spectrum: Spectrum, executed: Bools) -> list[int]:
     >>> nearest_first(spectrum, np.array([True, True, False]))
     [2, 1]
     """
-    total = int(np.count_nonzero(executed))
+    weight = 1 / (1 + spectrum.counts.ep)
+    wanted = np.where(executed, weight, 0)
+    total = float(wanted.sum())
     likeness: dict[int, float] = {}
     for number, row in enumerate(spectrum.rows):
         if not spectrum.failed[number]:
-            shared = int(np.count_nonzero(executed[row]))
-            likeness[number] = shared / max(total + len(row) - shared, 1)
+            shared = float(wanted[row].sum())
+            likeness[number] = shared / (total + float(weight[row].sum()) - shared or 1)
     return sorted(likeness, key=lambda number: (-likeness[number], number))

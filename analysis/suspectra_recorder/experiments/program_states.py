@@ -321,6 +321,7 @@ class FailureDescription:
         None
             Once.
         """
+        yield from self._comparisons.pytest_runtest_makereport(call)  # pytest's plugin for unittest says what failed
         trace = call.excinfo.tb if call.excinfo is not None else None
         if trace is not None and not self._failed:
             self._failed = True
@@ -332,7 +333,6 @@ class FailureDescription:
                 elif self._is_test(path):
                     self._raised, self._line = None, trace.tb_lineno
                 trace = trace.tb_next
-        yield from self._comparisons.pytest_runtest_makereport(call)
 
 
 def make_state_kinds(name_of: Callable[[str], str | None], is_test: Callable[[str], bool]) -> dict[str, RunKind]:

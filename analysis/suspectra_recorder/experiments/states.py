@@ -138,6 +138,7 @@ class _FailurePlace:
         None
             Once.
         """
+        yield  # pytest's plugin for unittest says first what failed
         trace = call.excinfo.tb if call.excinfo is not None else None
         if trace is not None and not self.frames:
             if not self._path.closed:
@@ -146,4 +147,3 @@ class _FailurePlace:
                 self.frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
                 trace = trace.tb_next
             del self.frames[:-_MAX_FRAMES]
-        yield

@@ -80,10 +80,10 @@ class TracingDependences(RunKind):
         None
             Once.
         """
+        yield  # pytest's plugin for unittest says first what failed
         if self._state is not None and call.excinfo is not None and not self._phase:
             self._failure = self._state.origins.get(id(call.excinfo.value), -1)
             self._phase = str(call.when)
-        yield
 
     def take_back(self) -> Findings:
         """The places of the nodes, their texts, and what is not in the trace."""
