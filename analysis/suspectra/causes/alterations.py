@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice, product
 from typing import TypeAlias
 
@@ -90,8 +91,38 @@ class KnownValues:
         >>> known.at(Point("cart.py", 0, 2)), known.at(Point("cart.py", 0, 3))
         ({(): 5}, {})
         """
-        texts = self._texts(self.noted).get((point.file, point.number), ())
-        return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}
+        return parts_of(self._text(point))
+
+    def is_known(self, point: Point) -> bool:
+        """Whether another value can take the place of the whole of one: for that it must be possible to write it down.
+
+        Parameters
+        ----------
+        point : Point
+            An assigned value.
+
+        Returns
+        -------
+        bool
+            False also for an object of which only numbers inside are known.
+
+        Examples
+        --------
+        >>> from suspectra.experiments.replacing import ValuePlace
+        >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
+        >>> known = KnownValues(NotedValues({place: ["i3", 'o[[[".width"], "i3"]]']}, {}, ()))
+        >>> known.is_known(Point("cart.py", 0, 1)), known.is_known(Point("cart.py", 0, 2))
+        (True, False)
+        """
+        return self._text(point)[:1] not in ("", "o")
+
+    def _text(self, point: Point) -> str:
+        texts = self._own.get((point.file, point.number), ())
+        return texts[point.instance - 1] if point.instance <= len(texts) else ""
+
+    @cached_property
+    def _own(self) -> dict[tuple[str, int], Sequence[str]]:
+        return self._texts(self.noted)
 
     def seen(self, point: Point) -> list[Parts]:
         """The values that the same statement assigned at any time, those of the failing run first.

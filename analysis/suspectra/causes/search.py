@@ -98,7 +98,7 @@ class CauseSearch:
         self._steps: list[Narrowing] = []
         self._complete = False
         chosen = TECHNIQUES[technique]
-        left_out = _harmful(trace, harmful)
+        left_out = _harmful(trace, harmful) | _unknown(alterations, len(trace.graph))
         if chosen.weighted:
             left_out |= constants(trace, passes)
         check()
@@ -188,6 +188,14 @@ def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
     files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
     of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
     return of_site[trace.graph.site]
+
+
+def _unknown(alterations: StateAlterations, nodes: int) -> Bools:
+    """Assigned values that can't be written down: altering them in vain would say that they are right."""
+    found = np.zeros(nodes, bool)
+    for node, point in alterations.points.items():
+        found[node] = node not in alterations.decisions and not alterations.values.is_known(point)
+    return found
 
 
 def _require_something_to_alter(trace: DependenceTrace, run: FailingRun) -> None:

@@ -1,0 +1,129 @@
+"""Causes, slices and paths in projects as they are: tests of unittest, long texts, objects."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from suspectra.cli import run
+
+CALC = """\
+def double(number):
+    result = number + number
+    if number > 2:
+        result = result + 1
+    return result
+"""
+TESTS = {
+    "in the test": """\
+from unittest import TestCase
+import calc
+
+class TestCalc(TestCase):
+    def test_one(self):
+        self.assertEqual(calc.double(1), 2)
+
+    def test_three(self):
+        self.assertEqual(calc.double(3), 6)
+""",
+    "in a method of another class": """\
+from tests import Base
+
+class TestCalc(Base):
+    def test_one(self):
+        self.check(1, 2)
+
+    def test_three(self):
+        self.check(3, 6)
+""",
+    "in a function that raises": """\
+from unittest import TestCase
+from tests import check
+
+class TestCalc(TestCase):
+    def test_one(self):
+        check(1, 2)
+
+    def test_three(self):
+        check(3, 6)
+""",
+}
+SHARED = """\
+from unittest import TestCase
+import calc
+
+class Base(TestCase):
+    def check(self, number, expected):
+        result = calc.double(number)
+        self.assertEqual(result, expected)
+
+def check(number, expected):
+    if calc.double(number) != expected:
+        raise ValueError(number)
+"""
+PAGE = """\
+class Page:
+    def __init__(self, text):
+        self.lines = text.split("|")
+        self.width = 3
+
+def tight(page):
+    found = True
+    for line in page.lines:
+        if not line:
+            found = False
+    return found
+
+def render(text):
+    page = Page(text)
+    mark = "li" if tight(page) else "p"
+    found = []
+    for line in page.lines:
+        found.append("<" + mark + ">" + line + "</" + mark + ">")
+    return "".join(found), page
+"""
+TEST_PAGE = """\
+import page
+
+def test_render():
+    lines = ["a rather long line of text"] * 5
+    expected = "".join(f"<li>{line}</li>" for line in [*lines, ""])
+    assert page.render("|".join(lines) + "|")[0] == expected
+
+def test_short():
+    assert page.render("a")[0] == "<li>a</li>"
+"""
+
+
+def record(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert "1 failed" in done.stdout
+
+
+@pytest.mark.parametrize("tests", TESTS)
+def test_failures_of_unittest_have_causes_slices_and_transitions(tmp_path, capsys, tests):
+    record(tmp_path, {"calc.py": CALC, "tests/__init__.py": SHARED, "tests/test_calc.py": TESTS[tests]})
+    assert run(["causes", "--workspace", str(tmp_path), "*_three", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["complete"]
+    assert found["alterations"] > 0
+    assert {state["file"] for state in found["roots"]} == {"calc.py"}
+    assert run(["slice", "--workspace", str(tmp_path), "--failure", "--test", "*_three"]) == 0
+    assert "calc.py:4" in capsys.readouterr().out
+    compare = ["paths", "--workspace", str(tmp_path), "*_three", "--technique", "cause-transitions"]
+    assert run([*compare, "--format", "json"]) == 0
+    assert {place["file"] for place in json.loads(capsys.readouterr().out)["report"]} == {"calc.py"}
+
+
+def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, capsys):
+    """The text is too long, and of the page only a number is known; the fault is in what decides the text."""
+    record(tmp_path, {"page.py": PAGE, "test_page.py": TEST_PAGE})
+    assert run(["causes", "--workspace", str(tmp_path), "test_page.py::test_render", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["complete"]
+    assert {state["line"] for state in found["roots"] + found["transitive"]} & {9, 10, 11, 15}
