@@ -186,6 +186,8 @@ def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
     >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
     >>> [part.ends.tolist() for part in file_parts(elements, edges)]
     [[[1, 2], [2, 3]]]
+    >>> list(file_parts(elements, Edges(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))))
+    []
     """
     order = np.argsort(edges.file, kind="stable")
     order = order[~edges.is_outcome[order]]
@@ -193,7 +195,7 @@ def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
     ends = np.stack([edges.source, edges.target], axis=1).astype(np.int32)
     owner = np.array([function.file for function in elements.functions], np.int64)
     line_of_function = [function.line for function in elements.functions]
-    for file, columns in zip(files.tolist(), np.split(order, starts[1:]), strict=True):
+    for file, columns in zip(files.tolist(), np.split(order, starts)[1:], strict=True):
         span = elements.in_file(elements.files[file])
         first, last = np.searchsorted(owner, [file, file + 1]).tolist()
         function = elements.function[span]

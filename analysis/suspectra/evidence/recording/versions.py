@@ -181,4 +181,4 @@ def _by_function(source: SourceMap) -> dict[int, Ints]:
     """The indices of each function's statements."""
     order = np.argsort(source.measured.function, kind="stable")
     numbers, starts = np.unique(source.measured.function[order], return_index=True)
-    return dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=True))
+    return dict(zip(numbers.tolist(), np.split(order, starts)[1:], strict=True))
