@@ -322,7 +322,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         if call.raising >= 0 and trace is not None and trace.tb_next is None:
             state.raised_at = call.raising
         elif trace is None or trace.tb_next is None or id(error) != state.raised:
-            if call.pending:
+            if call.pending and call.pending[-1].site >= 0:  # else a comprehension raised it
                 pending = call.pending[-1]
                 if pending.entered and id(error) == state.raised:
                     call.uses.append(state.raised_at)
@@ -331,9 +331,12 @@ def call_probes(state: State) -> dict[str, Probe]:
             else:
                 site = state.site_at(call.frame, trace.tb_lineno if trace is not None else -1)
                 if site >= 0:
-                    if state.is_with(site) and columns.count:
-                        call.uses.append(columns.count - 1)
+                    if (state.is_with(site) or call.pending) and columns.count:
+                        call.uses.append(columns.count - 1)  # of a comprehension, what its variables got last
                     state.raised_at = node(site, call.number, 0, -1, call.uses)
+                else:
+                    state.raised_at = -1
+                call.pending.clear()
         call.raising = -1
         state.raised = id(error)
         return state.raised_at

@@ -227,10 +227,11 @@ class _Statements(Expressions):
     def _s_Expr(self, node: ast.Expr) -> list[ast.stmt]:
         if isinstance(node.value, ast.Constant):
             return [node]
+        uses: Uses = []
         if isinstance(node.value, ast.Call):
+            self.site(node, "statement", -1, uses)  # has a node only if something raises an exception before the call
             node.value = self.call(node.value, "cd")
         else:
-            uses: Uses = []
             value = self.expr(node.value, uses)
             self.site(node, "statement", -1, uses)  # has a node only if it raises an exception
             node.value = self.probe("d", node, value)

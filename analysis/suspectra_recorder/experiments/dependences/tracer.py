@@ -215,11 +215,12 @@ class Tracer(Instrument):
         self._open.update({name: checked(self._open[name], otherwise) for name, otherwise in idle.items()})
 
     def _site_at(self, frame: int, line: int) -> int:
-        """The statement of a function at a line: the shortest that covers it; -1 for none."""
-        fitting = [
-            (end - begin, -number) for begin, end, number in self._by_line.get(frame, ()) if begin <= line <= end
-        ]
-        return -min(fitting)[1] if fitting else -1
+        """The statement of a function at a line: the shortest that covers it, else what it decorates; -1 for none."""
+        known = self._by_line.get(frame, ())
+        fitting = [(end - begin, -number) for begin, end, number in known if begin <= line <= end]
+        if fitting:
+            return -min(fitting)[1]
+        return min(((begin, number) for begin, _, number in known if begin > line), default=(0, -1))[1]
 
 
 _NEW_LOCALS = 0x02  # what code of functions has, and that of modules and classes has not: CO_NEWLOCALS
