@@ -126,4 +126,47 @@ def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, c
     assert run(["causes", "--workspace", str(tmp_path), "test_page.py::test_render", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["complete"]
-    assert {state["line"] for state in found["roots"] + found["transitive"]} & {9, 10, 11, 15}
+    assert {state["line"] for state in found["roots"]} <= {7, 8, 9, 10, 15}  # the function that decides, and its result
+    assert found["roots"]
+
+
+RAISING = {
+    "before a call": "if number > 2:\n        data = []\n    data.append(number)",
+    "in an attribute": "number.missing.call()",
+    "in an item": "{}[number].append(1)",
+    "in an expression": "{}[number]",
+    "in an argument": "print(missing)",
+    "in a comprehension": "[one.missing for one in [number]]",
+    "in a comprehension within another": "return [[two.missing for two in [one]] for one in [number]]",
+    "in a condition of a comprehension": "return [one for one in [number] if one.missing]",
+    "in a comprehension that is passed on": "print([one.missing for one in [number]])",
+    "in a generator": "list(one.missing for one in [number])",
+    "in a decorator": "@missing\n    def inner(): pass",
+    "in a default": "def inner(one=missing): pass",
+    "in a class": "class Inner(missing): pass",
+    "in an import": "import missing_module",
+    "in a deletion": "del {}[number]",
+    "in unpacking": "one, two = number",
+    "in a loop": "for one in number: pass",
+    "in a context": "with number: pass",
+    "in a pattern": "match number.missing:\n        case 1: pass",
+}
+
+
+def test_every_failure_has_a_place(tmp_path, capsys):
+    """Whatever raises: the failure is where the traceback says, not at another function's definition."""
+    bodies = list(RAISING.values())
+    programs = "".join(f"def f{n}(number):\n    {body}\n    return 0\n\n" for n, body in enumerate(bodies))
+    tests = "".join(f"def test_{n}():\n    raising.f{n}(1)\n\n" for n in range(len(bodies)))
+    (tmp_path / "raising.py").write_text(programs)
+    (tmp_path / "test_raising.py").write_text(f"import raising\n\n{tests}")
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    begins = [number for number, line in enumerate(programs.splitlines(), 1) if line.startswith("def f")]
+    for number, (begin, body) in enumerate(zip(begins, bodies, strict=True)):
+        chosen = ["--failure", "--test", f"test_raising.py::test_{number}", "--format", "json"]
+        assert run(["slice", "--workspace", str(tmp_path), *chosen]) == 0
+        found = json.loads(capsys.readouterr().out)
+        place = found["tree"][0]
+        assert place["file"] == "raising.py"
+        assert place["line"] - begin == (1 if body.startswith("match") else body.count("\n") + 1)

@@ -1,12 +1,16 @@
 """The search by minimum debugging frontier sets, on the example of the paper (Figures 1 and 4)."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suspectra.dependences.cuts import Nearest
 from suspectra.dependences.frontiers import FrontierSearch
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, FailingRun
+from suspectra.dependences.strategies import BisectionSearch, SingleStepSearch
 
 FLOW, CONTROL, SUMMARY = DependenceKind
 # the inputs, which the test gives, and v1 to v5, v7, v9 and v11 of the paper
@@ -139,3 +143,22 @@ def test_one_cause_is_found_where_all_states_after_it_are_wrong(data):
     found = FrontierSearch(FailingRun(graph, count - 1, no, no, np.arange(count) == 0, no, no), OneCause(graph, cause))
     list(found.steps())
     assert cause in found.causes.roots
+
+
+def test_a_node_of_which_only_a_part_can_be_altered_does_not_count_as_right():
+    """Node 1 is at fault; altering a part of node 2 behind it is in vain."""
+
+    class OnlyTheFirst:
+        def polluted(self, nodes, wanted):
+            return nodes == (1,)
+
+    graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
+    no = np.zeros(4, bool)
+    run = FailingRun(graph, 3, no, no, np.arange(4) == 0, no, no)
+    for is_partial, cuts, roots in ((None, [(2,)], ()), (np.arange(4) == 2, [(2,), (1,)], (1,))):
+        search = FrontierSearch(replace(run, is_partial=is_partial), OnlyTheFirst(), Nearest.END)
+        assert [step.cut for step in search.steps()] == cuts
+        assert search.causes.roots == roots
+    for technique in (SingleStepSearch, BisectionSearch):
+        search = technique(replace(run, is_partial=np.arange(4) == 2), OnlyTheFirst())
+        assert len(list(search.steps())) <= 4

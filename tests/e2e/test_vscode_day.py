@@ -122,12 +122,13 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.see(".codelens-decoration a", "Find the cause").click()
     bench.see(TOASTS, "with wrong values and with checks skipped")
     bench.see(f"{TOASTS} .monaco-button", "Run Altered Tests").click()
-    bench.see(TOASTS, f"The cause is probably {GROUPING}:", 120)
+    bench.see(TOASTS, f"The cause is probably {GROUPING}:{line}: None", 120)
     bench.command("Notifications: Clear All Notifications")
     bench.command("Suspectra: Next Step to the Failure")
-    wait(lambda: bench.cursor()[0] == "grouping.py", "the cause is open")
+    wait(lambda: bench.cursor() == ("grouping.py", line), "the cause is open")
     rows = bench.rows()
     for step in (
+        "nidx = snidx, value None",
         "from_idx, to_idx = post(tlist, pidx, tidx, nidx), value (0, None)",
         "grp = tlist.group_tokens(cls, from_idx, to_idx, extend=extend)",
         "end_idx = end + include_end, sqlparse/sql.py, line 314",

@@ -94,7 +94,7 @@ class KnownValues:
         return parts_of(self._text(point))
 
     def is_known(self, point: Point) -> bool:
-        """Whether another value can take the place of the whole of one: for that it must be possible to write it down.
+        """Whether another value can take the place of one, or of numbers inside: it must have been written down.
 
         Parameters
         ----------
@@ -104,17 +104,39 @@ class KnownValues:
         Returns
         -------
         bool
-            False also for an object of which only numbers inside are known.
+            True for something with numbers inside.
 
         Examples
         --------
         >>> from suspectra.experiments.replacing import ValuePlace
         >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
         >>> known = KnownValues(NotedValues({place: ["i3", 'o[[[".width"], "i3"]]']}, {}, ()))
-        >>> known.is_known(Point("cart.py", 0, 1)), known.is_known(Point("cart.py", 0, 2))
-        (True, False)
+        >>> [known.is_known(Point("cart.py", 0, time)) for time in (1, 2, 3)]
+        [True, True, False]
+        >>> known.is_partly_known(Point("cart.py", 0, 1)), known.is_partly_known(Point("cart.py", 0, 2))
+        (False, True)
         """
-        return self._text(point)[:1] not in ("", "o")
+        return bool(self._text(point))
+
+    def is_partly_known(self, point: Point) -> bool:
+        """Whether nothing but numbers inside a value are known.
+
+        Parameters
+        ----------
+        point : Point
+            An assigned value.
+
+        Returns
+        -------
+        bool
+            False if nothing is known.
+
+        Examples
+        --------
+        >>> KnownValues(NotedValues({}, {}, ())).is_partly_known(Point("cart.py", 0, 1))
+        False
+        """
+        return self._text(point).startswith("o")
 
     def _text(self, point: Point) -> str:
         texts = self._own.get((point.file, point.number), ())

@@ -13,6 +13,7 @@ from suspectra.cancellation import check
 from suspectra.causes.alterations import StateAlterations, TimeIsUp
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
 from suspectra.causes.report import CauseReport, Narrowing, State, States
+from suspectra.causes.states import Point
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
@@ -98,13 +99,16 @@ class CauseSearch:
         self._steps: list[Narrowing] = []
         self._complete = False
         chosen = TECHNIQUES[technique]
-        left_out = _harmful(trace, harmful) | _unknown(alterations, len(trace.graph))
+        known, nodes = alterations.values, len(trace.graph)
+        harm = _harmful(trace, harmful)
+        left_out = harm | _values(alterations, nodes, lambda point: not known.is_known(point))
         if chosen.weighted:
             left_out |= constants(trace, passes)
         check()
         run = failing_run(trace, read, left_out=left_out)
+        run = replace(run, is_partial=_values(alterations, nodes, known.is_partly_known))
         check()
-        _require_something_to_alter(trace, run)
+        _require_something_to_alter(trace, run, harm)
         if chosen.weighted:
             run = replace(run, capacity=capacities(trace, at))
         self._can_alter = ~run.is_fixed & ~run.is_right & ~trace.is_test
@@ -190,15 +194,15 @@ def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
     return of_site[trace.graph.site]
 
 
-def _unknown(alterations: StateAlterations, nodes: int) -> Bools:
-    """Assigned values that can't be written down: altering them in vain would say that they are right."""
+def _values(alterations: StateAlterations, nodes: int, which: Callable[[Point], bool]) -> Bools:
+    """Some of the nodes that are assigned values."""
     found = np.zeros(nodes, bool)
     for node, point in alterations.points.items():
-        found[node] = node not in alterations.decisions and not alterations.values.is_known(point)
+        found[node] = node not in alterations.decisions and which(point)
     return found
 
 
-def _require_something_to_alter(trace: DependenceTrace, run: FailingRun) -> None:
+def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: Bools) -> None:
     if run.failure < 0:
         cause, cure = f"{trace.test} passes when it runs alone", "record the tests again, or choose another test"
     elif not (run.graph.backward([run.failure]) & ~trace.is_test).any():
@@ -206,7 +210,9 @@ def _require_something_to_alter(trace: DependenceTrace, run: FailingRun) -> None
         cure = "look at the test itself, at its fixtures, and at what runs in other processes"
     elif not (run.graph.backward([run.failure]) & ~run.is_fixed & ~run.is_right).any():
         cause = f"the failure of {trace.test} depends on no decision and no assigned value that can be altered"
-        cure = "allow more with --all-modules, best with --copy, or look at `suspectra rank`"
+        other = "look at `suspectra slice --failure`, and at `suspectra rank`"
+        harmful = bool((run.graph.backward([run.failure]) & harm).any())
+        cure = f"allow more with --all-modules, best with --copy, or {other}" if harmful else other
     else:
         return
     raise EvidenceError(Problem("", "", cause, cure))

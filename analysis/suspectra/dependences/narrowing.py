@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple, Protocol
 
@@ -98,6 +98,8 @@ class FailingRun:
         Whether there is nothing in a node that could be altered.
     capacity : ndarray of int, shape (nodes,), optional
         What it costs to have each node in a cut, from 1 to 999: less for suspicious ones. All are equal unless given.
+    is_partial : ndarray of bool, shape (nodes,), optional
+        Nodes of which only a part can be altered. If that is in vain, they do not count as right. None unless given.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class FailingRun:
     is_input: Bools
     is_fixed: Bools
     capacity: Ints | None = None
+    is_partial: Bools | None = None
 
     def begins_at_right(self, domain: Bools) -> Bools:
         """Find where dependences enter a domain.
@@ -310,10 +313,16 @@ class NarrowingSearch(ABC):
 
     def _narrow(self, step: Step) -> None:
         """Keep the part of the domain in which the causes are (Claims 3.2 and 3.3)."""
-        if not step.polluted:
-            self._begins = step.cut
-            return
         run = self._run
+        if not step.polluted:
+            in_cut = np.zeros(len(run.graph), bool)
+            in_cut[list(step.cut)] = True
+            unsure = in_cut & ~run.is_fixed & (False if run.is_partial is None else run.is_partial)
+            if unsure.any():
+                self._run = replace(run, is_fixed=run.is_fixed | unsure)
+            else:
+                self._begins = step.cut
+            return
         self._transitive += [node for node in self._roots if node not in self._transitive]
         self._first_uses += [self._first_use(node) for node in step.entities if run.is_input[node]]
         self._roots = tuple(node for node in step.entities if not run.is_input[node])
