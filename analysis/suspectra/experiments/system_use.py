@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 # fmt: off
 _HARMLESS = {
@@ -109,9 +109,10 @@ def _uses(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Attribute) and _is_connected(dotted := _dotted(node, modules)):
             yield dotted
     imports_paths = any(isinstance(node, ast.Import | ast.ImportFrom) and _imports(node, "pathlib") for node in nodes)
+    methods = _WRITING | _WRITING_PATHS if imports_paths else _WRITING.difference(_own_methods(nodes))
     for node in nodes:
         if isinstance(node, ast.Call):
-            yield from _writes(node, modules, imports_paths)
+            yield from _writes(node, modules, methods)
 
 
 def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
@@ -128,7 +129,16 @@ def _imports(node: ast.Import | ast.ImportFrom, module: str) -> bool:
     return any(alias.name == module for alias in node.names)
 
 
-def _writes(call: ast.Call, modules: Mapping[str, str], imports_paths: bool) -> Iterator[str]:
+def _own_methods(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """Functions of the module itself, such as a method of a linked list, that don't hand on to another of that name."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+            if all(one.attr != node.name for one in inside):
+                yield node.name
+
+
+def _writes(call: ast.Call, modules: Mapping[str, str], methods: Container[str]) -> Iterator[str]:
     """What a call writes, by the name of its function: which object it belongs to is not known."""
     function = call.func
     name = (
@@ -136,7 +146,7 @@ def _writes(call: ast.Call, modules: Mapping[str, str], imports_paths: bool) -> 
     )
     of_object = isinstance(function, ast.Attribute) and not _dotted(function.value, modules)
     if isinstance(function, ast.Attribute) and (
-        name in _WRITING or (imports_paths and name in _WRITING_PATHS and len(call.args) < 2 and not _named(call))
+        name in methods and (name in _WRITING or (len(call.args) < 2 and not _named(call)))
     ):
         yield f".{name}()"
     elif name in _OPENERS and (mode := _mode(call, of_object)):
