@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.altered_runs import failing_tests, one_failing_test
 from suspectra.cli import run
-from suspectra.errors import EvidenceError, UsageError
+from suspectra.errors import EvidenceError
 from suspectra.evidence.experiments import read_experiments
-from suspectra.evidence.recording import RecordingSource
 from suspectra.experiment import EVERY, Outcome
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
@@ -434,16 +432,6 @@ def test_a_table_says_what_was_tried(mid, capsys):
 def test_a_test_that_does_not_fail_is_refused(mid, capsys, name, cause):
     assert run(["investigate", "--workspace", str(mid), name]) == 2
     assert cause in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["test_mid.py", "test_mid.py::test_mid", "test_mid*"])
-def test_a_test_can_be_named_by_its_file_without_its_parameters_or_by_a_glob(mid, name):
-    evidence = RecordingSource(mid).read()
-    (failing,) = failing_tests(evidence, [])
-    assert failing != name
-    assert one_failing_test(evidence, name).name == failing
-    with pytest.raises(UsageError, match="no recorded test has this name"):
-        one_failing_test(evidence, name[:-1])
 
 
 def test_sources_that_changed_since_the_recording_are_refused(mid, capsys):
