@@ -1,5 +1,7 @@
 """Ranked reports: the order, the ranks of ties, and what a report says of itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,6 +33,25 @@ def test_ranks_of_a_tie():
     assert [s.location.line for s in report.suspects()] == [2, 4, 3, 1]
     assert len(report.suspects(top=2)) == 2
     assert report.position.tolist() == [3, 0, 2, 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=12))
+def test_what_changed_comes_first_in_a_tie_and_ranks_stay(given_for):
+    """Each element has a score, and may have changed since either of two failing tests passed."""
+    scores = np.array([score for score, *_ in given_for], float)
+    spectrum = Spectrum.from_matrix(np.ones((2, len(scores))), failed=[True, True])
+    changed = {
+        test: np.flatnonzero([one[1 + number] for one in given_for]).astype(np.int32)
+        for number, test in enumerate(spectrum.tests)
+    }
+    plain = RankedReport.from_scores(OCHIAI, spectrum, scores)
+    report = RankedReport.from_scores(OCHIAI, replace(spectrum, changed=changed), scores)
+    times = [one[1] + one[2] for one in given_for]
+    wanted = sorted(range(len(scores)), key=lambda element: (-scores[element], -times[element], element))
+    assert [report.position_of(element) for element in wanted] == list(range(len(wanted)))
+    assert report.top(3).tolist() == wanted[:3]
+    assert report.order.tolist() == wanted
+    assert report.rank_best.tolist() == plain.rank_best.tolist()
 
 
 def test_scores_equal_on_paper_are_a_tie():

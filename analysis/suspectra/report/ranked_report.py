@@ -250,13 +250,16 @@ class RankedReport:
 
     @cached_property
     def order(self) -> Ints:
-        """The candidates, best first, ties sorted by file and line; int32, shape (m,)."""
+        """The candidates, best first; of a tie what changed, then by file and line; int32, shape (m,)."""
         return self._ordered(len(self.level_score))
 
     def _ordered(self, levels: int) -> Ints:
         """The elements of the first levels, in order."""
         chosen = np.flatnonzero((self.level >= 0) & (self.level < levels))
-        return chosen[np.argsort(self.level[chosen], kind="stable")].astype(np.int32)
+        level = self.level[chosen]
+        if self.spectrum.changed:
+            return chosen[np.lexsort((-self.spectrum.changed_for[chosen], level))].astype(np.int32)
+        return chosen[np.argsort(level, kind="stable")].astype(np.int32)
 
     def top(self, count: int) -> Ints:
         """Return the first `count` elements of the order without sorting all of them.
@@ -467,7 +470,7 @@ class RankedReport:
         Returns
         -------
         int
-            Ties are sorted by file and line.
+            In a tie comes first what changed for most failing tests; then they are sorted by file and line.
 
         Raises
         ------
@@ -486,7 +489,10 @@ class RankedReport:
             raise ValueError(f"element {element} is not a candidate")
         if "order" in self.__dict__:
             return int(self.position[element])
-        return int(self._level_start[level] + np.count_nonzero(self.level[:element] == level))
+        equal, changed = self.level == level, self.spectrum.changed_for
+        first = equal & (changed > changed[element])
+        first[:element] |= equal[:element] & (changed[:element] == changed[element])
+        return int(self._level_start[level] + np.count_nonzero(first))
 
     def suspiciousness(self, file: str, line: int) -> float:
         """How suspicious the statement is that includes a line.
