@@ -96,13 +96,13 @@ def test_short():
 """
 
 
-def record(folder, files):
+def record(folder, files, failed=1):
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert "1 failed" in done.stdout
+    assert f"{failed} failed" in done.stdout
 
 
 @pytest.mark.parametrize("tests", TESTS)
@@ -158,10 +158,7 @@ def test_every_failure_has_a_place(tmp_path, capsys):
     bodies = list(RAISING.values())
     programs = "".join(f"def f{n}(number):\n    {body}\n    return 0\n\n" for n, body in enumerate(bodies))
     tests = "".join(f"def test_{n}():\n    raising.f{n}(1)\n\n" for n in range(len(bodies)))
-    (tmp_path / "raising.py").write_text(programs)
-    (tmp_path / "test_raising.py").write_text(f"import raising\n\n{tests}")
-    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    record(tmp_path, {"raising.py": programs, "test_raising.py": f"import raising\n\n{tests}"}, len(bodies))
     begins = [number for number, line in enumerate(programs.splitlines(), 1) if line.startswith("def f")]
     for number, (begin, body) in enumerate(zip(begins, bodies, strict=True)):
         chosen = ["--failure", "--test", f"test_raising.py::test_{number}", "--format", "json"]

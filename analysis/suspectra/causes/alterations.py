@@ -91,56 +91,8 @@ class KnownValues:
         >>> known.at(Point("cart.py", 0, 2)), known.at(Point("cart.py", 0, 3))
         ({(): 5}, {})
         """
-        return parts_of(self._text(point))
-
-    def is_known(self, point: Point) -> bool:
-        """Whether another value can take the place of one, or of numbers inside: it must have been written down.
-
-        Parameters
-        ----------
-        point : Point
-            An assigned value.
-
-        Returns
-        -------
-        bool
-            True for something with numbers inside.
-
-        Examples
-        --------
-        >>> from suspectra.experiments.replacing import ValuePlace
-        >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
-        >>> known = KnownValues(NotedValues({place: ["i3", 'o[[[".width"], "i3"]]']}, {}, ()))
-        >>> [known.is_known(Point("cart.py", 0, time)) for time in (1, 2, 3)]
-        [True, True, False]
-        >>> known.is_partly_known(Point("cart.py", 0, 1)), known.is_partly_known(Point("cart.py", 0, 2))
-        (False, True)
-        """
-        return bool(self._text(point))
-
-    def is_partly_known(self, point: Point) -> bool:
-        """Whether nothing but numbers inside a value are known.
-
-        Parameters
-        ----------
-        point : Point
-            An assigned value.
-
-        Returns
-        -------
-        bool
-            False if nothing is known.
-
-        Examples
-        --------
-        >>> KnownValues(NotedValues({}, {}, ())).is_partly_known(Point("cart.py", 0, 1))
-        False
-        """
-        return self._text(point).startswith("o")
-
-    def _text(self, point: Point) -> str:
         texts = self._own.get((point.file, point.number), ())
-        return texts[point.instance - 1] if point.instance <= len(texts) else ""
+        return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}
 
     @cached_property
     def _own(self) -> dict[tuple[str, int], Sequence[str]]:

@@ -13,7 +13,6 @@ from suspectra.cancellation import check
 from suspectra.causes.alterations import StateAlterations, TimeIsUp
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
 from suspectra.causes.report import CauseReport, Narrowing, State, States
-from suspectra.causes.states import Point
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
@@ -99,14 +98,13 @@ class CauseSearch:
         self._steps: list[Narrowing] = []
         self._complete = False
         chosen = TECHNIQUES[technique]
-        known, nodes = alterations.values, len(trace.graph)
         harm = _harmful(trace, harmful)
-        left_out = harm | _values(alterations, nodes, lambda point: not known.is_known(point))
+        unknown, partial = _unknown_values(alterations, len(trace.graph))
+        left_out = harm | unknown
         if chosen.weighted:
             left_out |= constants(trace, passes)
         check()
-        run = failing_run(trace, read, left_out=left_out)
-        run = replace(run, is_partial=_values(alterations, nodes, known.is_partly_known))
+        run = replace(failing_run(trace, read, left_out=left_out), is_partial=partial)
         check()
         _require_something_to_alter(trace, run, harm)
         if chosen.weighted:
@@ -194,12 +192,15 @@ def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
     return of_site[trace.graph.site]
 
 
-def _values(alterations: StateAlterations, nodes: int, which: Callable[[Point], bool]) -> Bools:
-    """Some of the nodes that are assigned values."""
-    found = np.zeros(nodes, bool)
+def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, Bools]:
+    """Assigned values of which nothing could be written down, and those of which only numbers inside could."""
+    unknown, partial = np.zeros(nodes, bool), np.zeros(nodes, bool)
     for node, point in alterations.points.items():
-        found[node] = node not in alterations.decisions and which(point)
-    return found
+        if node not in alterations.decisions:
+            parts = alterations.values.at(point)
+            unknown[node] = not parts
+            partial[node] = bool(parts) and () not in parts
+    return unknown, partial
 
 
 def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: Bools) -> None:
