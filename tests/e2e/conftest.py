@@ -48,6 +48,17 @@ def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S
     pytest.fail(f"never happened: {what}", pytrace=False)
 
 
+def looked_again(look: Callable[[], object], patience: float = TIMEOUT_S):
+    """Look until what is seen is right, as marks come later than the text they belong to; fail as the last look did."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return look()
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+
+
 @dataclass(frozen=True)
 class Project:
     """A project on disk, looked at through the command line."""
@@ -187,6 +198,11 @@ def bare(tmp_path: Path) -> str:
 @pytest.fixture
 def wait() -> Callable:
     return until
+
+
+@pytest.fixture
+def look_again() -> Callable:
+    return looked_again
 
 
 def documented(page: str, marker: str) -> str:
@@ -378,25 +394,31 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
     of the heat maps at the edges of the text.
     """
 
-    def take(bench: Workbench, name: str, kind: str = "light") -> Picture:
+    update = request.config.getoption("--update-pictures")
+
+    def keep(taken: Path, name: str) -> None:
+        # a palette keeps it small; what is drawn in few pixels must keep its colours too
+        small = Image.open(taken).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2, dither=Image.Dither.NONE)
+        small.save(PICTURES / name, optimize=True)
+
+    def compare(bench: Workbench, name: str, kind: str) -> Picture:
         taken = bench.picture(name.removesuffix(".png"), still=True)
-        if request.config.getoption("--update-pictures"):
-            # a palette keeps it small; what is drawn in few pixels must keep its colours too
-            small = (
-                Image.open(taken).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2, dither=Image.Dither.NONE)
-            )
-            small.save(PICTURES / name, optimize=True)
         assert bench.toasts() == []
-        picture, kept = Picture(taken), Picture(PICTURES / name)
+        picture, kept = Picture(taken), Picture(taken if update else PICTURES / name)
         assert picture.differs_from(kept) < 0.2, f"docs/pictures/{name} is out of date: run with --update-pictures"
-        for name, place in bench.heat_maps().items():
+        for place, box in bench.heat_maps().items():
             for heat in (3, 5):
-                shares = [each.share(palette(kind)[f"heat{heat}"], place) for each in (picture, kept)]
-                both = f"heat {heat} in the {name}: {shares} now and in docs"
+                shares = [each.share(palette(kind)[f"heat{heat}"], box) for each in (picture, kept)]
+                both = f"heat {heat} in the {place}: {shares} now and in docs"
                 assert max(shares) < 3 * min(shares) + 0.001, both
                 # the only mark of its colour in the ruler may be below that of the cursor
-                assert heat < 5 or name == "ruler" or max(shares) > 0.001, both
+                assert heat < 5 or place == "ruler" or max(shares) > 0.001, both
+        if update:
+            keep(taken, name)
         return picture
+
+    def take(bench: Workbench, name: str, kind: str = "light") -> Picture:
+        return looked_again(lambda: compare(bench, name, kind))
 
     return take
 
