@@ -482,22 +482,29 @@ class Workbench:
         return found
 
     def command(self, title: str) -> None:
-        """Give a command of the palette."""
-        self.page.keyboard.press("F1")
-        self.pick(title, prefix=">")
+        """Give a command of the palette, which closes when something else takes the focus."""
+
+        def given() -> bool:
+            self.page.keyboard.press("F1")
+            with contextlib.suppress(PlaywrightTimeout):
+                self.pick(title, prefix=">", patience=10)
+                return True
+            return False
+
+        until(given, f"the command {title}")
 
     def open(self, file: str) -> None:
         self.page.keyboard.press("Control+P")
         self.pick(file)
 
-    def fill(self, text: str) -> None:
+    def fill(self, text: str, patience: float = TIMEOUT_S) -> None:
         """Write into the list of choices that opens or is open; typed keys could go astray before it has the focus."""
-        self.see(".quick-input-widget .quick-input-box input").fill(text)
+        self.see(".quick-input-widget .quick-input-box input", patience=patience).fill(text, timeout=patience * 1000)
 
-    def pick(self, text: str, prefix: str = "") -> None:
+    def pick(self, text: str, prefix: str = "", patience: float = TIMEOUT_S) -> None:
         """Choose from the list of choices that opens or is open."""
-        self.fill(prefix + text)
-        self.see(".quick-input-list .monaco-list-row", text).click()
+        self.fill(prefix + text, patience)
+        self.see(".quick-input-list .monaco-list-row", text, patience).click(timeout=patience * 1000)
 
     def show(self, view: str) -> None:
         """Open a view of the activity bar. A badge may come to lie over its button, or take a click away."""
