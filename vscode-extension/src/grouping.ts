@@ -29,6 +29,9 @@ export function emptiness(report: Suspects | undefined, shown: number, examined:
   if (report?.suspects.length) {
     return examined ? 'allExamined' : 'noMatch';
   }
+  if (report?.state === 'stale' && report.failed) {
+    return 'outdated';
+  }
   return report && ['ready', 'stale'].includes(report.state) ? 'noSuspects' : 'unknown';
 }
 

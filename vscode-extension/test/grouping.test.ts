@@ -34,7 +34,11 @@ describe('an empty list', () => {
     expect(emptiness({ ...report, state: 'noEvidence', suspects: [] }, 0, false)).toBe('unknown');
     expect(emptiness({ ...report, state: 'ranking', suspects: [] }, 0, false)).toBe('unknown');
     expect(emptiness({ ...report, state: 'ready', suspects: [] }, 0, false)).toBe('noSuspects');
-    expect(emptiness({ ...report, state: 'stale', suspects: [] }, 0, false)).toBe('noSuspects');
+    expect(emptiness({ ...report, state: 'stale', failed: 0, suspects: [] }, 0, false)).toBe('noSuspects');
+  });
+
+  it('is told from one whose suspects are no longer there', () => {
+    expect(emptiness({ ...report, state: 'stale', suspects: [] }, 0, false)).toBe('outdated');
   });
 
   it('is told from one that hides its suspects', () => {
