@@ -525,12 +525,13 @@ class Workbench:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def configure(self, **settings: object) -> None:
-        """Change user settings, and load the window again with them; `_` stands for a dot."""
+    def configure(self, *, reload: bool = True, **settings: object) -> None:
+        """Change user settings, and load the window again with them unless told otherwise; `_` stands for a dot."""
         path = self.home / "data" / "User" / "settings.json"
         named = {name.replace("_", "."): value for name, value in settings.items()}
         path.write_text(json.dumps({**json.loads(path.read_text()), **named}))
-        self.page.reload()
+        if reload:
+            self.page.reload()
 
     def choices(self) -> list[str]:
         """What the open list of choices offers, as a screen reader reads it."""

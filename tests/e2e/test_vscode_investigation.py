@@ -31,6 +31,8 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     bench.see(".notifications-toasts", f"discounts.py:24: {FOUND}", 120)
     bench.command("Notifications: Clear All Notifications")
 
+    bench.configure(reload=False, suspectra_investigationSeconds=120)  # for one suspect it ends by itself
+
     # the row, the badge, the line, the lens and the hover say what was found
     wait(lambda: FOUND in bench.suspects()[0], "the first row says it")
     assert "Rank 1, BulkDiscount.off" in bench.suspects()[0]
