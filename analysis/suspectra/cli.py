@@ -201,7 +201,7 @@ def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOption
     ranking = _ranking(localized, top)
     model = DebuggingModel.from_report(localized.report, localized.program)
     with written(html) as out:
-        write_html(ranking, out, Sources(workspace), model)
+        write_html(ranking, out, Sources(workspace, localized.evidence.files), model)
     warn(ranking.notices)
     click.echo(f"wrote {html}")
 
@@ -236,11 +236,12 @@ def explain(
     report = group.report if group else localized.report
     if group is not None and form != "json":
         click.echo(safe(f"In the ranking of {group.heading}"))
+    sources = Sources(workspace, localized.evidence.files)
     if why_not or tie:
-        _explain_difference(localized, report, element, tie, form == "json", Sources(workspace))
+        _explain_difference(localized, report, element, tie, form == "json", sources)
     else:
         assert place is not None
-        write_explanation(report, localized.evidence, *place, sys.stdout, Sources(workspace))
+        write_explanation(report, localized.evidence, *place, sys.stdout, sources)
     warn(localized.problems)
 
 
@@ -313,10 +314,11 @@ def _ranking(localized: Localized, top: int | None) -> Listing:
 def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
     from suspectra.evidence.sources import Sources
 
+    sources = Sources(workspace, ranking.evidence.files)
     if form == "table":
         from suspectra.output.table import write_table
 
-        write_table(ranking, out, Sources(workspace))
+        write_table(ranking, out, sources)
     elif form == "json":
         from suspectra.output.json_output import write_json
 
@@ -332,7 +334,7 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
     elif form == "agent":
         from suspectra.output.agent import write_agent
 
-        write_agent(ranking, out, Sources(workspace))
+        write_agent(ranking, out, sources)
     elif form == "csv":
         from suspectra.output.csv_output import write_csv
 
@@ -340,7 +342,7 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
     else:
         from suspectra.output.markdown import write_markdown
 
-        write_markdown(ranking, out, Sources(workspace))
+        write_markdown(ranking, out, sources)
 
 
 for command in RECORD_COMMANDS:

@@ -6,7 +6,7 @@ Every command imports this module, so numpy is imported only when something is r
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from suspectra.techniques.technique import Technique
 
 _PATH = click.Path(path_type=Path)
+_CHANGED = 3  # files that are named one by one
 _FOREIGN = ("gcov", "gcovr", "lcov", "cobertura")
 
 evidence_options = options(
@@ -249,7 +250,23 @@ def localize(
         warn([*(error.problem() for error in errors if len(errors) > 1), *found.problems])
         raise
     grouped = localizer.groups().groups if groups else ()
-    return Localized(report, found, localizer.program, tuple(localizer.problems()), grouped)
+    problems = *localizer.problems(), *_changed_files(report, found, workspace)
+    return Localized(report, found, localizer.program, problems, grouped)
+
+
+def _changed_files(report: RankedReport, evidence: Evidence, workspace: Path) -> list[Problem]:
+    """The files with suspects that are no more what they were when the tests ran."""
+    from suspectra.evidence.sources import Sources
+
+    spectrum, sources, digests = report.spectrum, Sources(workspace), evidence.digests
+    executed = set(spectrum.elements.file[spectrum.counts.ef > 0].tolist())
+    paths = [spectrum.elements.files[number] for number in sorted(executed)]
+    found = [sources.change(path, digests[path]) for path in paths if digests.get(path) is not None]
+    changed = [problem for problem in found if problem is not None]
+    if len(changed) <= _CHANGED:
+        return changed
+    cause = f"it and {len(changed) - 1} more files were changed after the tests ran, so line numbers may be off"
+    return [replace(changed[0], cause=cause)]
 
 
 def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool) -> EvidenceSource:

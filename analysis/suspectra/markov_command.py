@@ -97,7 +97,8 @@ def register(cli: click.Group) -> None:
         model = DebuggingModel.from_report(localized.report, localized.program, jumps)
         element = _element(localized.report, *place) if place else None
         walks = (seed, max_steps) if estimate else None
-        steps, sources = _steps(model, walks, needed=element is None), Sources(workspace)
+        steps = _steps(model, walks, needed=element is None)
+        sources = Sources(workspace, localized.evidence.files)
         with written(output) as out:
             if form == "json":
                 write_json(model, element, steps, top, out)

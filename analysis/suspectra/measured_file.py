@@ -68,6 +68,29 @@ class MeasuredFile:
         function = int(self.function[at[-1]]) if len(at) else -1
         return self.functions[function][0] if function >= 0 else ""
 
+    def lines_in(self, text: bytes) -> np.ndarray | None:
+        """Find the lines of the statements in another text of the file.
+
+        Parameters
+        ----------
+        text : bytes
+            The text, such as the present one.
+
+        Returns
+        -------
+        ndarray of int32, shape (lines + 1,), or None
+            For each line of the run, counted from 1, its line in the text; 0 where it is not known. None here: most
+            evidence has nothing that tells statements again.
+
+        Examples
+        --------
+        >>> lines = np.array([1, 3], np.int32)
+        >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, 0], np.int32), (("total", 2, 3),))
+        >>> cart.lines_in(b"total = 0") is None
+        True
+        """
+        return None
+
     def functions_at(self, index: int) -> tuple[Function, ...]:
         """The functions of this file. Calls with the same index return the same objects.
 

@@ -1,6 +1,5 @@
 """What changed since each failing test passed, told by the recording alone: real runs of pytest."""
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -18,18 +17,17 @@ from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.recording.changes import replaced
+from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.records import Record, Section
-from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.recording.versions import changed_statements
 from suspectra.evidence.source_changes import changed_lines
 from suspectra.localizer import Localizer
 from suspectra.recording.merging import merge
 from suspectra.techniques import make_technique
-from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 from suspectra_recorder.log.history import MAX_PASSED_RUNS, Ended, last_passes, passes
-from suspectra_recorder.log.reader import Run, Source
+from suspectra_recorder.log.reader import Run
 from suspectra_recorder.log.sections import Section as MergedSection
 from suspectra_recorder.log.sections import SectionReader, log_of
 
@@ -382,12 +380,8 @@ def test_lines_of_c(old, new, expected):
     assert changed_lines("f.c", old and old.encode(), new.encode()).tolist() == expected
 
 
-def source_map(lines: list[str], path: str = "m.py") -> SourceMap:
-    text = "".join(f"{line}\n" for line in lines).encode()
-    _, module = instrument(text, path, "__cells__")
-    digest = hashlib.sha256(text).hexdigest()
-    head = {"path": path, "digest": digest, "cells": module.cells, "is_test": False}
-    return SourceMap.from_source(Source(head, module.to_bytes(), b""))
+def recorded_file(lines: list[str]) -> RecordedFile:
+    return RecordedFile.from_text("m.py", "".join(f"{line}\n" for line in lines).encode())
 
 
 BODY = st.lists(st.sampled_from(["a = 1", "b = a", "c = b + a", "print(c)", "d = [a, b]"]), max_size=12)
@@ -397,7 +391,7 @@ BODY = st.lists(st.sampled_from(["a = 1", "b = a", "c = b + a", "print(c)", "d =
 def test_lines_are_matched(old, new, in_function):
     """What is the same is no change; what is new is; and what only went marks both its neighbours."""
     head, indent = (["def f():", "    f"], "    ") if in_function else ([], "")
-    one, other = (source_map([*head, *(indent + line for line in body)]) for body in (old, new))
+    one, other = (recorded_file([*head, *(indent + line for line in body)]) for body in (old, new))
     marks = changed_statements(one, other).tolist()
     changed = marks[len(head) :]
     assert not changed_statements(one, one).any()
@@ -413,10 +407,10 @@ def test_lines_are_matched(old, new, in_function):
 
 @given(BODY, st.data())
 def test_comments_and_white_space_are_no_change(body, data):
-    one = source_map(["def f():", "    f", *(f"    {line}" for line in body)])
+    one = recorded_file(["def f():", "    f", *(f"    {line}" for line in body)])
     blank = st.sampled_from([[], [""], ["    # said"], ["", "# left"]])
     spaced = [part for line in body for part in [*data.draw(blank), f"  {line.replace(' ', '  ')}  # why"]]
-    assert not changed_statements(one, source_map(["def f( ):", "  f", *spaced])).any()
+    assert not changed_statements(one, recorded_file(["def f( ):", "  f", *spaced])).any()
 
 
 def is_part(part: list[str], whole: list[str]) -> bool:

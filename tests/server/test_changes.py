@@ -106,9 +106,28 @@ def test_marks_follow_a_file_that_changes_on_disk(client, shop):
     assert "shop/vouchers.py" in {problem["file"] for problem in client.suspects()["problems"]}
 
 
-def test_a_file_whose_text_as_run_was_never_seen_is_not_marked_on_wrong_lines(client, shop):
+def test_marks_find_their_lines_in_a_file_that_changed_before_the_server_started(client, shop):
     path = shop / "shop/vouchers.py"
-    path.write_text("# new\n" + path.read_text())
+    text = path.read_text()
+    path.write_text("# new\n" + text.replace(FAULT, f"{FAULT} + 0"))
+    client.start(shop)
+    assert vouchers(client, shop) == [6, 8, 17, 19]
+    assert client.statuses[-1]["state"] == "stale"
+    assert not [p for p in client.suspects()["problems"] if p["file"] == "shop/vouchers.py"]
+    # and from there they move with edits
+    uri = client.open(path)
+    client.edit(uri, (0, 0), (0, 0), "# newer\n\n")
+    client.wait(lambda: vouchers(client, shop) == [8, 10, 19, 21])
+    # with the text that was run all are back
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    path.write_text(text)
+    client.wait(lambda: vouchers(client, shop) == [5, 7, 16, 17, 18])
+    client.wait_for_state("ready")
+
+
+def test_a_file_in_which_no_statement_is_found_again_is_not_marked_on_wrong_lines(client, shop):
+    path = shop / "shop/vouchers.py"
+    path.write_text("(\n" + path.read_text())
     client.start(shop)
     (reported,) = client.diagnostics[path.as_uri()]
     assert (reported["code"], reported["severity"]) == ("changed-since-run", INFORMATION)

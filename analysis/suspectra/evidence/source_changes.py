@@ -12,20 +12,16 @@ import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from tokenize import TokenError
 
 import numpy as np
 
 from suspectra.arrays import Ints, Row
-from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.versions import changed_statements
 from suspectra.measured_file import MeasuredFile
 from suspectra.program.languages import is_c, is_python
-from suspectra_recorder.instrumentation.rewriting import instrument
-from suspectra_recorder.log.reader import Source
 
-_CELLS = "__suspectra_cells__"
 _MANY_LINES = 5_000
 _LINE = struct.Struct("<IQ")  # its number, and the digest of its text
 # comments, and texts in which one may seem to begin
@@ -58,10 +54,8 @@ def changed_lines(path: str, old: bytes | None, new: bytes) -> Ints:
     """
     if is_python(path):
         try:
-            statements = _statements(path, new)
-            if old is None:
-                return statements.measured.line
-            return statements.measured.line[changed_statements(_statements(path, old), statements)]
+            file = RecordedFile.from_text(path, new)
+            return file.line if old is None else file.line[changed_statements(RecordedFile.from_text(path, old), file)]
         except (SyntaxError, ValueError, RecursionError, MemoryError, TokenError):
             pass  # one of them is no Python, or not yet
     return SourceLines.from_text(path, new).changed_since(SourceLines.from_text(path, old or b""))
@@ -213,12 +207,6 @@ def statements_with(lines: Ints, file: MeasuredFile) -> Ints:
     """
     changed = np.searchsorted(lines, file.line) < np.searchsorted(lines, file.end_line, "right")
     return np.flatnonzero(changed)
-
-
-def _statements(path: str, text: bytes) -> SourceMap:
-    _, module = instrument(text, path, _CELLS)
-    head = {"path": Path(path).name, "digest": "", "cells": module.cells, "is_test": False}
-    return SourceMap.from_source(Source(head, module.to_bytes(), b""))
 
 
 def _texts(source: bytes, comment: re.Pattern[str]) -> list[tuple[int, str]]:

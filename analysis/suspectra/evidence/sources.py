@@ -8,14 +8,19 @@ import os
 import re
 import stat
 import tokenize
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.program.languages import is_python
+
+if TYPE_CHECKING:
+    from suspectra.arrays import Ints
+    from suspectra.measured_file import MeasuredFile
 
 # no hand-written source is larger
 MAX_SOURCE = 16 * 2**20
@@ -147,12 +152,15 @@ class SourceUnreadable(Exception):
 
 
 class Sources:
-    """The source files of one workspace, with a cache of unchanged files.
+    r"""The source files of one workspace, with a cache of unchanged files.
 
     Parameters
     ----------
     workspace : Path
         The folder; sources outside it are not read.
+    files : iterable of MeasuredFile
+        Files as the tests ran. Numbers of lines are those of the run. So of a file that has changed since, a line is
+        shown only if it is found again.
 
     Examples
     --------
@@ -162,10 +170,19 @@ class Sources:
     ('total = 0', True)
     >>> sources.change("cart.py", "60303ae2").cause
     'it was changed after the tests ran, so line numbers may be off'
+    >>> import dataclasses
+    >>> from suspectra.evidence.recording.recorded_file import RecordedFile
+    >>> as_run = dataclasses.replace(RecordedFile.from_text("cart.py", b"total = 0\nitems = []"), digest="60303ae2")
+    >>> _ = (folder / "cart.py").write_text("import math\nitems = []")
+    >>> sources = Sources(folder, [as_run])
+    >>> sources.line("cart.py", 1), sources.line("cart.py", 2)
+    ('', 'items = []')
     """
 
-    def __init__(self, workspace: Path):
+    def __init__(self, workspace: Path, files: Iterable[MeasuredFile] = ()):
         self.workspace = workspace
+        self._files = {file.path: file for file in files}
+        self._moved: dict[str, tuple[SourceText, Ints | None]] = {}
         self._boundary = Boundary(workspace)
         self._read: dict[str, tuple[Signature | None, SourceText]] = {}
 
@@ -222,14 +239,14 @@ class Sources:
         return None if real is None else signature(real)
 
     def line(self, path: str, number: int) -> str:
-        """Return one line to show, empty if the source can't be read.
+        """Return one line to show, empty if the source can't be read or the line is not there any more.
 
         Parameters
         ----------
         path : str
             Relative to the workspace, with forward slashes.
         number : int
-            Counted from 1.
+            Counted from 1, as the tests ran.
 
         Returns
         -------
@@ -237,9 +254,17 @@ class Sources:
             Without its line end.
         """
         try:
-            return self.get(path).line(number)
+            source = self.get(path)
         except SourceUnreadable:
             return ""
+        file = self._files.get(path)
+        if file is None or file.digest is None or file.digest == source.digest:
+            return source.line(number)
+        known = self._moved.get(path)
+        if known is None or known[0] is not source:
+            known = self._moved[path] = source, file.lines_in(source.data)
+        lines = known[1]
+        return source.line(int(lines[number])) if lines is not None and number < len(lines) else ""
 
     def change(self, path: str, digest: str | None) -> Problem | None:
         """Return why lines of a file should not be shown, given its digest when the tests ran.

@@ -64,7 +64,8 @@ def write_explanation(
     style = Style(out)
     where = f"{suspect.location}" + (f" in {suspect.function}" if suspect.function else "")
     out.write(f"{style(safe(where), 'bold')}\n")
-    out.write(f"    {safe(sources.line(file, suspect.location.line).strip())}\n\n")
+    source = safe(sources.line(file, suspect.location.line).strip())
+    out.write(f"    {source}\n\n" if source else "\n")  # it may be gone
     out.write(f"{safe(explanation.headline)}\n")
     for sentence in explanation.sentences:
         out.write(f"{safe(sentence)}\n")

@@ -103,11 +103,12 @@ class Known:
 
     def __init__(self, root: Path, localized: Localized):
         self._root, self._localized = root, localized
+        self._sources = Sources(root, localized.evidence.files)
         self._listing = Listing(localized.report, localized.evidence, localized.problems, groups=localized.groups)
 
     def rank(self, top: int, budget: int) -> RankingAnswer:
         """Tell which lines are suspicious."""
-        return ranking_answer(self._listing, Sources(self._root), budget, top)
+        return ranking_answer(self._listing, self._sources, budget, top)
 
     def explain(self, place: str) -> ExplanationAnswer:
         """Tell why a line has its rank."""
@@ -115,7 +116,7 @@ class Known:
         element = self._localized.report.spectrum.elements.at(file, line)
         group = None if element is None else self._localized.group_of(element)
         report = group.report if group is not None else self._localized.report
-        return explanation_answer(report, self._localized.evidence, file, line, Sources(self._root))
+        return explanation_answer(report, self._localized.evidence, file, line, self._sources)
 
     def failing_tests(self, budget: int) -> FailingTestsAnswer:
         """Tell which tests fail."""

@@ -173,7 +173,7 @@ class Grouping:
 
         def work() -> tuple[Ranking, Reading]:
             ranking = _ranking(ranked.ranking, one, groups, top)
-            return ranking, self._disk.read(texts_of(ranking, ()))
+            return ranking, self._disk.read(texts_of(ranking, ()), ranking.files)
 
         return await self._jobs.run(work)
 
@@ -256,7 +256,7 @@ def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:
         log.warning("a failure group is not ranked: %s", error)
         return _Grouped(ranked, groups)
     job.check()
-    return _Grouped(replace(ranked, ranking=own, reading=disk.read(texts_of(own, given.texts), job)), groups)
+    return _Grouped(replace(ranked, ranking=own, reading=disk.read(texts_of(own, given.texts), own.files, job)), groups)
 
 
 def _current(groups: GroupedRanking, number: int | None) -> RankedGroup:

@@ -156,7 +156,7 @@ class Ranker:
             self._localizer.include_tests = settings.include_tests
             ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, given)
             token.check()
-            reading = self._disk.read(texts_of(ranking, given.texts), token)
+            reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, token)
         except EvidenceError as error:
             there = any(states.get(path) is not None for path in files)
             state = State.ERROR if there else State.NO_EVIDENCE
@@ -196,7 +196,7 @@ class Ranker:
         for stage in technique.stages[1:]:
             ranking = self._ranking(self._improver, partial(next, reports), stage, evidence, given)
             job.check()
-            reading = self._disk.read(texts_of(ranking, given.texts), job)
+            reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, job)
             ranked = replace(ranked, ranking=ranking, reading=reading, unfinished=False)
             if stage is not technique and ranking.report is not None:
                 job.publish(replace(ranked, ranking=ranking.until(technique), unfinished=True))

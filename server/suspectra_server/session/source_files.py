@@ -67,18 +67,19 @@ class SourceFiles:
 
     def load_one(self, path: str) -> None:
         """Read a file that was opened."""
-        self._files.submit(("open", self._key, path), lambda token: self._disk.read([path]), self._loaded_one)
+        files = self._ranking().files
+        self._files.submit(("open", self._key, path), lambda token: self._disk.read([path], files), self._loaded_one)
 
     async def read(self, paths: Iterable[str]) -> None:
         """Read measured files, so that their statements can be placed."""
         files = self._ranking().files
         wanted = [path for path in paths if path in files]
         if wanted:
-            self.take(await self._files.run(lambda: self._disk.read(wanted)))
+            self.take(await self._files.run(lambda: self._disk.read(wanted, files)))
 
     def read_in_worker(self, paths: Iterable[str]) -> Reading:
         """Read files in the worker thread that calls this; the loop takes them over afterwards."""
-        return self._disk.read(paths)
+        return self._disk.read(paths, self._ranking().files)
 
     def take(self, reading: Reading, ranking: Ranking | None = None) -> None:
         """Take over what a worker thread read, for the present ranking or for the one that comes next."""
@@ -118,4 +119,4 @@ def _load(
     )
     states = {path: state_of(path, boundary) for path in (os.path.join(boundary.workspace, file) for file in shown)}
     wanted = dict.fromkeys([*texts_of(ranking, others), *texts_to_compare_with(ranking)])
-    return disk.read(wanted, token), states
+    return disk.read(wanted, ranking.files, token), states

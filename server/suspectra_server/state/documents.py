@@ -1,7 +1,8 @@
 """The texts of the sources: as they were run, on disk, and in the editor.
 
 Evidence refers to lines of a file as it was run, and has only the digest of that text. The text itself is kept as soon
-as a file with that digest is read, so that later edits can be followed by comparing the two.
+as a file with that digest is read, so that later edits can be followed by comparing the two. If it was edited before it
+was read, its statements are found again by their checksums, where the evidence has them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import logging
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
@@ -34,6 +36,7 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 LINE_END = re.compile(r"\r\n|\r|\n")
 
 Lines = Sequence[str]  # without their ends
+_NO_FILES: Mapping[str, MeasuredFile] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,41 @@ class Placement:
 
 
 @dataclass(frozen=True)
+class PlacementByStatements(Placement):
+    """Where the lines of a file are whose text as it was run was never read.
+
+    Parameters
+    ----------
+    run, now : sequence of str
+        The lines of statements that were found again, all others empty; and the present text.
+    path : str
+    base : sequence of str
+        The text in which the statements were found.
+    found : tuple of int
+        For each line of the run its line in that text, counted from 0; -1 for those of edited statements.
+    """
+
+    base: Lines
+    found: tuple[int, ...]
+
+    @cached_property
+    def changed(self) -> bool:
+        """Whether the text has changed: it had when it was read."""
+        return True
+
+    @cached_property
+    def _forward(self) -> list[int]:
+        if self.base == self.now:
+            return list(self.found)
+        moved = moved_code(self.base, self.now, self.path)
+        return [moved[line] if line >= 0 else -1 for line in self.found]
+
+    @cached_property
+    def _code(self) -> tuple[list[str], list[str]]:
+        return list(self.run), code_lines(self.now, self.path)
+
+
+@dataclass(frozen=True)
 class Version:
     """A version of a file that was run.
 
@@ -223,6 +261,40 @@ class Version:
 
 
 @dataclass(frozen=True)
+class Relocation:
+    """The statements of a file as it was run, found in a later text of it.
+
+    Parameters
+    ----------
+    file : MeasuredFile
+    source : SourceText
+        The later text.
+    lines : tuple of int
+        For each line of the run its line there, counted from 0; -1 for those of edited statements.
+    """
+
+    file: MeasuredFile
+    source: SourceText
+    lines: tuple[int, ...]
+
+    @classmethod
+    def of_file(cls, file: MeasuredFile, source: SourceText) -> Relocation | None:
+        """Find the statements; None if none is found, or the text can't be parsed."""
+        lines = file.lines_in(source.data)
+        return cls(file, source, tuple((lines[1:] - 1).tolist())) if lines is not None and lines.any() else None
+
+    @cached_property
+    def run(self) -> Lines:
+        """The lines of the run, as far as they are known."""
+        lines = self.source.lines
+        return [lines[line] if line >= 0 else "" for line in self.lines]
+
+    def placement(self, now: Lines) -> Placement:
+        """Where the lines are in a text."""
+        return PlacementByStatements(self.run, now, self.file.path, self.source.lines, self.lines)
+
+
+@dataclass(frozen=True)
 class Reading:
     """The result of reading files.
 
@@ -232,10 +304,13 @@ class Reading:
         Later readings have greater numbers.
     found : mapping of str to SourceText or None
         By path; None for a file that can't be read.
+    relocated : mapping of str to Relocation
+        By path, for files that are not as they were run.
     """
 
     number: int
     found: Mapping[str, SourceText | None]
+    relocated: Mapping[str, Relocation] = field(default_factory=dict)
 
 
 class Disk:
@@ -250,9 +325,21 @@ class Disk:
         self._sources = Sources(root)
         self._lock = threading.Lock()
         self._readings = itertools.count(1)
+        self._as_run: dict[str, str] = {}  # the digests of the texts that were run, as far as they were read
+        self._relocated: dict[str, Relocation] = {}
 
-    def read(self, paths: Iterable[str], token: Token | None = None) -> Reading:
+    def read(
+        self, paths: Iterable[str], files: Mapping[str, MeasuredFile] = _NO_FILES, token: Token | None = None
+    ) -> Reading:
         """Read files, each only if it has changed since it was last read.
+
+        Parameters
+        ----------
+        paths : iterable of str
+            What to read.
+        files : mapping of str to MeasuredFile
+            By path, files as they were run. In the texts of others than these statements are found again.
+        token : Token, optional
 
         Raises
         ------
@@ -268,7 +355,23 @@ class Disk:
                     found[path] = self._sources.get(path)
                 except SourceUnreadable:
                     found[path] = None
-            return Reading(next(self._readings), found)
+            pairs = ((files.get(path), source) for path, source in found.items())
+            placed = [self._relocate(file, source) for file, source in pairs if file and source]
+            relocated = {one.file.path: one for one in placed if one is not None}
+            return Reading(next(self._readings), found, relocated)
+
+    def _relocate(self, file: MeasuredFile, source: SourceText) -> Relocation | None:
+        """Find the statements of a file in a later text of it, unless the text that was run has been read before."""
+        if file.digest == source.digest:
+            self._as_run[file.path] = file.digest
+        if file.digest is None or self._as_run.get(file.path) == file.digest:
+            return None
+        known = self._relocated.get(file.path)
+        if known is None or known.file.digest != file.digest:
+            known = Relocation.of_file(file, source)
+            if known is not None:
+                self._relocated[file.path] = known
+        return known
 
 
 class Texts:
@@ -278,6 +381,7 @@ class Texts:
         self._on_disk: dict[str, tuple[int, SourceText | None]] = {}
         self._as_run: dict[tuple[str, str | None], tuple[Version | MeasuredFile, SourceText]] = {}
         self._open: dict[str, Document] = {}
+        self._relocated: dict[tuple[str, str | None], Relocation] = {}
         self._placements: dict[tuple[str, str | None], Placement] = {}
 
     def take(self, files: Iterable[Version | MeasuredFile], reading: Reading) -> None:
@@ -300,11 +404,13 @@ class Texts:
             first = file.digest is None and not (known and known[0] is file)
             if source is not None and (first or file.digest == source.digest):
                 self._as_run[file.path, file.digest] = file, source
+            elif (relocation := reading.relocated.get(file.path)) and relocation.file.digest == file.digest:
+                self._relocated[file.path, file.digest] = relocation
 
     def forget_except(self, files: Iterable[Version | MeasuredFile]) -> None:
         """Drop the texts of all other versions."""
         versions = {(file.path, file.digest) for file in files}
-        for kept in (self._as_run, self._placements):
+        for kept in (self._as_run, self._relocated, self._placements):
             for version in kept.keys() - versions:
                 kept.pop(version, None)
         for path in self._on_disk.keys() - {path for path, _ in versions}:
@@ -349,11 +455,15 @@ class Texts:
 
     def placement(self, file: Version | MeasuredFile) -> Placement | None:
         """Where the lines of the file are now; None if a text is missing."""
-        run, now = self.as_run(file), self.now(file.path)
+        version = file.path, file.digest
+        run, now, relocation = self.as_run(file), self.now(file.path), self._relocated.get(version)
+        if run is None and relocation is not None:
+            run = relocation.run
         if run is None or now is None:
             return None
-        version = file.path, file.digest
         known = self._placements.get(version)
         if known is None or known.run is not run or known.now is not now:
-            known = self._placements[version] = Placement(run, now, file.path)
+            moved = relocation is not None and run is relocation.run
+            known = relocation.placement(now) if relocation and moved else Placement(run, now, file.path)
+            self._placements[version] = known
         return known

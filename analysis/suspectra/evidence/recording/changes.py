@@ -176,14 +176,15 @@ def _same(old: SourceMap | None, new: SourceMap) -> bool:
 
 def _of_file(old: SourceMap | None, new: SourceMap, moved: frozenset[str]) -> Bools:
     """Which statements of a source changed, without those of functions that were elsewhere before."""
+    file = new.measured
     if old is not None and (_same(old, new) or not old.traced):  # a test module that was not measured then
-        return np.zeros(len(new.checksum), bool)
-    changed = np.ones(len(new.checksum), bool) if old is None else changed_statements(old, new).copy()
-    if moved and new.outline is not None and len(new.outline.functions) == len(new.measured.functions):
-        known = set(old.outline.keys()) if old is not None and old.outline is not None else set()
-        for number, (key, function) in enumerate(zip(new.outline.keys(), new.outline.functions, strict=True)):
+        return np.zeros(len(file.checksum), bool)
+    changed = np.ones(len(file.checksum), bool) if old is None else changed_statements(old.measured, file).copy()
+    if moved and file.outline is not None and len(file.outline.functions) == len(file.functions):
+        known = _keys(old)
+        for number, (key, function) in enumerate(zip(file.outline.keys(), file.outline.functions, strict=True)):
             if key not in known and function.body in moved:
-                changed &= new.measured.function != number
+                changed &= file.function != number
     return changed
 
 
@@ -191,21 +192,26 @@ def _vanished(then: _Versions, now: Mapping[str, SourceMap]) -> frozenset[str]:
     """What the functions did that are no longer where they were."""
     found = set()
     for path, old in then.items():
-        new = now.get(path)
-        if old is not new and old.outline is not None:
-            there = set(new.outline.keys()) if new is not None and new.outline is not None else set()
-            pairs = zip(old.outline.keys(), old.outline.functions, strict=True)
+        new, outline = now.get(path), old.measured.outline
+        if old is not new and outline is not None:
+            there = _keys(new)
+            pairs = zip(outline.keys(), outline.functions, strict=True)
             found |= {function.body for key, function in pairs if key not in there}
     return frozenset(found)
 
 
+def _keys(source: SourceMap | None) -> set[tuple[str, int]]:
+    """What names the functions of a source, as far as that is known."""
+    return set(source.measured.outline.keys()) if source is not None and source.measured.outline is not None else set()
+
+
 def _renamed(new: SourceMap, then: _Versions, now: Mapping[str, SourceMap]) -> SourceMap | None:
     """The source that had another name: one that is gone and has at least half of the statements in common."""
-    own = Counter(new.checksum.tolist())
-    best, most = None, (len(new.checksum) + 1) // 2 - 1
+    own = Counter(new.measured.checksum.tolist())
+    best, most = None, (len(new.measured.checksum) + 1) // 2 - 1
     for path, old in then.items():
         if path not in now:
-            common = (own & Counter(old.checksum.tolist())).total()
+            common = (own & Counter(old.measured.checksum.tolist())).total()
             if common > most:
                 best, most = old, common
     return best

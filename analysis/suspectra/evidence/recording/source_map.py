@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from suspectra.arrays import Bools, Ints
-from suspectra.measured_file import MeasuredFile
+from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.spectrum import FIRST_OUTCOME
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import Kind
@@ -28,12 +28,10 @@ class SourceMap:
 
     Parameters
     ----------
-    measured : MeasuredFile
+    measured : RecordedFile
         Its statements and functions.
     cells : int
         The number of cells, a multiple of eight.
-    checksum : ndarray of int, shape (statements,)
-        Checksum of the text of each statement.
     kind : ndarray of int, shape (probes,)
         The ``Kind`` of each probe.
     cell : ndarray of int, shape (probes,)
@@ -46,8 +44,6 @@ class SourceMap:
         Index of its function, -1 at module level.
     traced : bool
         Whether the file had probes.
-    outline : Outline or None
-        The outline of its functions; None if the log has none.
     conditions : ndarray of int, shape (conditions, 4)
         Positions of the conditions inside expressions.
     modified : int
@@ -70,16 +66,14 @@ class SourceMap:
     [[-1, 1], [1, -1], [1, 2]]
     """
 
-    measured: MeasuredFile
+    measured: RecordedFile
     cells: int  # a multiple of eight
-    checksum: Ints  # of each statement's text
     kind: Ints
     cell: Ints
     line: Ints
     target: Ints
     function: Ints
     traced: bool
-    outline: Outline | None
     conditions: Ints  # places, shape (k, 4)
     modified: int
 
@@ -124,7 +118,7 @@ class SourceMap:
         )
         if not sound:
             raise ValueError("lines or probes out of range")
-        measured = MeasuredFile(
+        measured = RecordedFile(
             source.path,
             source.digest,
             first,
@@ -132,12 +126,12 @@ class SourceMap:
             function,
             functions,
             source.is_test,
+            checksum=checksum,
+            outline=Outline.from_json(sizes.get("outline")),
         )
-        outline = Outline.from_json(sizes.get("outline"))
         target = np.where(outcome, FIRST_OUTCOME + 2 * target + (kind == Kind.TRUE), target)
         places = conditions.astype(np.int32)
-        facts = kind, cell, line, target, owner
-        return cls(measured, cells, checksum, *facts, source.traced, outline, places, source.modified)
+        return cls(measured, cells, kind, cell, line, target, owner, source.traced, places, source.modified)
 
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Ints, Ints]:

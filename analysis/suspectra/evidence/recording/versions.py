@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from suspectra.arrays import Bools, Ints
-from suspectra.evidence.recording.records import EMPTY
+from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.instrumentation.outline import difference
 
@@ -75,9 +74,8 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
     >>> remapped(old, new).statement.tolist()
     [1, 2]
     """
-    same, around = _same_functions(old, new)
-    keeps = np.append(same >= 0, around)  # the last entry, for index -1, is the code outside functions
-    statement = _aligned(old, new, same)
+    same, statement = old.measured.functions_in(new.measured), old.measured.statements_in(new.measured)
+    keeps = np.append(same >= 0, _same_around(old, new))  # the last entry, for index -1, is the code outside functions
     doubtful = np.unique(old.cell[~keeps[old.function]])
     cell, arc, ends, function = old.arcs
     line = dict(zip(old.measured.line.tolist(), np.append(new.measured.line, 0)[statement].tolist(), strict=True))
@@ -89,12 +87,12 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
 
 
 @lru_cache(maxsize=256)
-def changed_statements(old: SourceMap, new: SourceMap) -> Bools:
+def changed_statements(old: RecordedFile, new: RecordedFile) -> Bools:
     r"""Find what differs in a newer version: statements whose text is not in the older one, and deletions.
 
     Parameters
     ----------
-    old, new : SourceMap
+    old, new : RecordedFile
         Two versions of one source.
 
     Returns
@@ -104,23 +102,18 @@ def changed_statements(old: SourceMap, new: SourceMap) -> Bools:
 
     Examples
     --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"import math\ntotal = 0\nprint(total)\n")
+    >>> old = RecordedFile.from_text("cart.py", b"total = 0\nprint(total)\n")
+    >>> new = RecordedFile.from_text("cart.py", b"import math\ntotal = 0\nprint(total)\n")
     >>> changed_statements(old, new).tolist()
     [True, False, False]
     """
-    there = remapped(old, new).statement
+    there = old.statements_in(new)
     changed = np.ones(len(new.checksum), bool)
     changed[there[there >= 0]] = False
     found = changed.copy()
-    for statements in _by_function(old).values():
+    for statements in old.by_function().values():
         for before, after in _gaps(there[statements]):
-            if not _replaced(changed, new.measured.function, before, after):
+            if not _replaced(changed, new.function, before, after):
                 found[[end for end in (before, after) if end >= 0]] = True
     return found
 
@@ -143,42 +136,9 @@ def _replaced(changed: Bools, function: Ints, before: int, after: int) -> bool:
     )
 
 
-def _same_functions(old: SourceMap, new: SourceMap) -> tuple[Ints, bool]:
-    """For each function the equivalent newer one, -1 if there is none; and whether the code around them is the same."""
-    same = np.full(len(old.measured.functions), -1, np.int64)
-    if old.outline is None or new.outline is None or len(old.outline.functions) != len(same):
-        return same, False
-    numbers = {key: number for number, key in enumerate(new.outline.keys())}
-    for number, (key, function) in enumerate(zip(old.outline.keys(), old.outline.functions, strict=True)):
-        other = numbers.get(key, -1)
-        if other >= 0 and new.outline.functions[other].body == function.body:
-            same[number] = other
-    return same, not difference(old.outline, new.outline).around
-
-
-def _aligned(old: SourceMap, new: SourceMap, same: Ints) -> Ints:
-    """For each statement of the old version the same one in the new version, -1 if there is none.
-
-    Equivalent functions have the same statements, even if formatted differently; other statements are compared as text.
-    """
-    out = np.full(len(old.checksum), -1, np.int64)
-    old_functions, new_functions = _by_function(old), _by_function(new)
-    taken = np.zeros(len(new.checksum), bool)
-    for number in np.flatnonzero(same >= 0).tolist():
-        old_statements, new_statements = old_functions.get(number, EMPTY), new_functions.get(int(same[number]), EMPTY)
-        if len(old_statements) == len(new_statements):
-            out[old_statements] = new_statements
-            taken[new_statements] = True
-    old_statements, new_statements = np.flatnonzero(out < 0), np.flatnonzero(~taken)
-    texts = old.checksum[old_statements].tolist(), new.checksum[new_statements].tolist()
-    matcher = difflib.SequenceMatcher(None, *texts, autojunk=False)
-    for a, b, size in matcher.get_matching_blocks():
-        out[old_statements[a : a + size]] = new_statements[b : b + size]
-    return out
-
-
-def _by_function(source: SourceMap) -> dict[int, Ints]:
-    """The indices of each function's statements."""
-    order = np.argsort(source.measured.function, kind="stable")
-    numbers, starts = np.unique(source.measured.function[order], return_index=True)
-    return dict(zip(numbers.tolist(), np.split(order, starts)[1:], strict=True))
+def _same_around(old: SourceMap, new: SourceMap) -> bool:
+    """Whether the code outside functions does the same."""
+    before, after = old.measured.outline, new.measured.outline
+    if before is None or after is None or len(before.functions) != len(old.measured.functions):
+        return False
+    return not difference(before, after).around
