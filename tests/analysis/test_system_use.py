@@ -18,7 +18,7 @@ from suspectra.experiments.system_use import system_use
         ("import tarfile\ntarfile.open('notes', 'w:gz')", "open(…, 'w:gz')"),
         ("from zipfile import ZipFile\nZipFile('notes', 'a')", "ZipFile(…, 'a')"),
         ("archive.extractall()", ".extractall()"),
-        ("import os as o\no.open('notes', 1)", "os.open"),
+        ("import os as o\no.open('notes', o.O_RDWR)", "os.open"),
         ("from os import open as o\no('notes', 1)", "os.open"),
         ("from pathlib import Path as P\nP('notes').write_text('a')", ".write_text()"),
         ("def f(path):\n    path.unlink(missing_ok=True)", ".unlink()"),
@@ -52,6 +52,8 @@ def test_what_may_do_harm_is_found(source, use):
     "source",
     [
         "open('notes')",
+        "import os\ndef f(file):\n    file.seek(0, os.SEEK_END)\n    os.fsync(file)",
+        "from os import O_RDONLY, getuid",
         "open('notes', 'rb')",
         "open('notes', mode='r', encoding='utf-8')",
         "from pathlib import Path\nPath('notes').open().read()",

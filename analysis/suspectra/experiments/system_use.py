@@ -11,13 +11,14 @@ _HARMLESS = {
     "os": frozenset({
         "path", "sep", "altsep", "pathsep", "linesep", "curdir", "pardir", "extsep", "devnull", "name", "environ",
         "environb", "getenv", "getenvb", "fspath", "fsencode", "fsdecode", "PathLike", "DirEntry", "getcwd", "getcwdb",
-        "getpid", "getppid", "cpu_count", "listdir", "scandir", "walk", "fwalk", "stat", "lstat", "stat_result",
-        "access", "F_OK", "R_OK", "W_OK", "X_OK", "urandom", "strerror", "error", "times", "uname", "isatty",
-        "get_terminal_size", "terminal_size", "get_exec_path", "readlink",
+        "getpid", "getppid", "cpu_count", "listdir", "scandir", "walk", "fwalk", "stat", "lstat", "fstat",
+        "stat_result", "access", "urandom", "strerror", "error", "times", "uname", "isatty",
+        "get_terminal_size", "terminal_size", "get_exec_path", "readlink", "getuid", "geteuid", "getgid", "getegid",
+        "getlogin", "getloadavg", "statvfs", "fsync", "supports_dir_fd", "supports_fd", "supports_follow_symlinks",
     }),
     "shutil": frozenset({"get_terminal_size", "which", "disk_usage", "Error", "SameFileError"}),
 }
-"""What only reads, or changes nothing but this process."""
+"""What only reads, or changes nothing but this process; constants such as ``os.SEEK_END`` besides."""
 
 _CONNECTED = (
     "subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process",
@@ -94,7 +95,7 @@ def _uses(tree: ast.Module) -> Iterator[str]:
                     yield alias.name
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
-                if node.module in _HARMLESS and alias.name not in _HARMLESS[node.module]:
+                if node.module in _HARMLESS and not _is_harmless(node.module, alias.name):
                     yield f"{node.module}.{alias.name}"
                 elif _is_connected(node.module):
                     yield node.module
@@ -103,7 +104,7 @@ def _uses(tree: ast.Module) -> Iterator[str]:
     attributes: dict[ast.AST, str] = {node.value: node.attr for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
         module = names.get(node.id, "") if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
-        if module in _HARMLESS and attributes.get(node, "") not in _HARMLESS[module]:
+        if module in _HARMLESS and not _is_harmless(module, attributes.get(node, "")):
             yield f"{module}.{attributes[node]}" if node in attributes else module
     for node in nodes:
         if isinstance(node, ast.Attribute) and _is_connected(dotted := _dotted(node, modules)):
@@ -113,6 +114,10 @@ def _uses(tree: ast.Module) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Call):
             yield from _writes(node, modules, methods)
+
+
+def _is_harmless(module: str, name: str) -> bool:
+    return name.isupper() or name in _HARMLESS[module]
 
 
 def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
