@@ -41,7 +41,11 @@ from suspectra.experiments.system_use import system_use
         ),
         ("import asyncio as a\nasync def f():\n    await a.open_connection('x', 1)", "asyncio.open_connection"),
         ("from asyncio import create_subprocess_exec", "asyncio.create_subprocess_exec"),
-        ("import sqlite3", "sqlite3"),
+        ("import sqlite3\nsqlite3.connect('notes')", "sqlite3.connect"),
+        ("import socket\nsocket.socket(socket.AF_INET)", "socket.socket"),
+        ("from socket import create_connection", "socket.create_connection"),
+        ("import subprocess as s\ns.run(['rm'], stdout=s.PIPE)", "subprocess.run"),
+        ("import ssl\ndef f(use):\n    use(ssl)", "ssl"),
     ],
 )
 def test_what_may_do_harm_is_found(source, use):
@@ -54,6 +58,9 @@ def test_what_may_do_harm_is_found(source, use):
         "open('notes')",
         "import os\ndef f(file):\n    file.seek(0, os.SEEK_END)\n    os.fsync(file)",
         "from os import O_RDONLY, getuid",
+        "import socket\nname = socket.gethostname()",
+        "import subprocess, ssl\ntry:\n    f()\nexcept (subprocess.CalledProcessError, ssl.SSLError):\n    pass",
+        "from sqlite3 import Row",
         "open('notes', 'rb')",
         "open('notes', mode='r', encoding='utf-8')",
         "from pathlib import Path\nPath('notes').open().read()",

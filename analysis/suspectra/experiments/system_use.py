@@ -17,15 +17,27 @@ _HARMLESS = {
         "getlogin", "getloadavg", "statvfs", "fsync", "supports_dir_fd", "supports_fd", "supports_follow_symlinks",
     }),
     "shutil": frozenset({"get_terminal_size", "which", "disk_usage", "Error", "SameFileError"}),
+    "socket": frozenset({
+        "gethostname", "getfqdn", "error", "timeout", "gaierror", "herror", "has_ipv6", "inet_aton", "inet_ntoa",
+        "inet_pton", "inet_ntop", "ntohl", "ntohs", "htonl", "htons", "AddressFamily", "SocketKind",
+    }),
+    "ssl": frozenset({"SSLError", "SSLZeroReturnError", "SSLWantReadError", "SSLWantWriteError", "CertificateError"}),
+    "subprocess": frozenset({
+        "list2cmdline", "CalledProcessError", "CompletedProcess", "SubprocessError", "TimeoutExpired",
+    }),
+    "sqlite3": frozenset({
+        "Row", "Binary", "Error", "Warning", "DatabaseError", "IntegrityError", "OperationalError", "ProgrammingError",
+        "InterfaceError", "sqlite_version", "sqlite_version_info",
+    }),
 }
 """What only reads, or changes nothing but this process; constants such as ``os.SEEK_END`` besides."""
 
 _CONNECTED = (
-    "subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process",
+    "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process",
     "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "asyncio.subprocess",
-    "asyncio.open_connection", "asyncio.start_server", "socket", "socketserver", "ssl", "pty",
+    "asyncio.open_connection", "asyncio.start_server", "socketserver", "pty",
     "ftplib", "smtplib", "imaplib", "poplib", "nntplib",
-    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "sqlite3", "dbm", "shelve",
+    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "dbm", "shelve",
     "ctypes", "requests", "httpx", "aiohttp", "urllib3", "paramiko",
 )
 """Modules, and names of modules, that are there for programs, connections and databases."""
@@ -81,7 +93,7 @@ def system_use(source: bytes) -> str:
 
 
 def _uses(tree: ast.Module) -> Iterator[str]:
-    names: dict[str, str] = {}  # what os and shutil are called in this module
+    names: dict[str, str] = {}  # what the modules of `_HARMLESS` are called in this one
     modules: dict[str, str] = {}  # and what all modules are
     nodes = list(ast.walk(tree))
     for node in nodes:
