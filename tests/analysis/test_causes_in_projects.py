@@ -48,6 +48,44 @@ class TestCalc(TestCase):
     def test_three(self):
         check(3, 6)
 """,
+    "in a subtest": """\
+from unittest import TestCase
+import calc
+
+class TestCalc(TestCase):
+    def test_one(self):
+        with self.subTest(number=1):
+            self.assertEqual(calc.double(1), 2)
+
+    def test_three(self):
+        with self.subTest(number=3):
+            self.assertEqual(calc.double(3), 6)
+""",
+    "in a subtest of a helper": """\
+from tests import Base
+
+class TestCalc(Base):
+    def check(self, number, expected):
+        with self.subTest(number=number):
+            super().check(number, expected)
+
+    def test_one(self):
+        self.check(1, 2)
+
+    def test_three(self):
+        self.check(3, 6)
+""",
+    "in a subtest of pytest": """\
+import calc
+
+def test_one(subtests):
+    with subtests.test("1"):
+        assert calc.double(1) == 2
+
+def test_three(subtests):
+    with subtests.test("3"):
+        assert calc.double(3) == 6
+""",
 }
 SHARED = """\
 from unittest import TestCase

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, TracebackType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import Call, Pending, State, ended
@@ -319,6 +319,15 @@ def call_probes(state: State) -> dict[str, Probe]:
     def origin(call: Call) -> int:
         """The node where the exception that is being handled comes from."""
         _, error, trace = exc_info()
+        return source_of(call, error, trace)
+
+    def swallowed(error: BaseException, trace: TracebackType) -> int:
+        """The node where an exception comes from that no handler gets, but a context manager, as that of a subtest."""
+        if id(error) not in state.origins:
+            state.origins[id(error)] = source_of(state.current, error, trace)
+        return state.origins[id(error)]
+
+    def source_of(call: Call, error: BaseException | None, trace: TracebackType | None) -> int:
         if call.raising >= 0 and trace is not None and trace.tb_next is None:
             state.raised_at = call.raising
         elif trace is None or trace.tb_next is None or id(error) != state.raised:
@@ -384,6 +393,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         leave(call)
         state.leave(call)
 
+    state.swallowed = swallowed
     return {
         "n": n,
         "ng": ng,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import TracebackType
 
 from suspectra_recorder.experiments.dependences.columns import Columns
 from suspectra_recorder.experiments.dependences.heap import Heap
@@ -113,6 +114,9 @@ class State:
         The nodes where exceptions that left traced functions came from, by identity.
     between : int
         How many calls there are between traced code and a probe.
+    swallowed : callable
+        Gives the node where an exception came from that the call which is being executed handles without a handler:
+        from the exception, and its traceback in the function of that call.
     threads : list of int
         Threads that executed traced code, which is left out.
 
@@ -138,8 +142,8 @@ class State:
     """
 
     __slots__ = ("between", "calls", "captured", "columns", "current", "frames", "heap", "is_with", "on_full",
-                 "on_thread", "origins", "raised", "raised_at", "root", "site_at", "suspended", "thread",
-                 "threads")  # fmt: skip
+                 "on_thread", "origins", "raised", "raised_at", "root", "site_at", "suspended", "swallowed",
+                 "thread", "threads")  # fmt: skip
 
     def __init__(
         self,
@@ -158,6 +162,7 @@ class State:
         self.raised_at = -1
         self.origins: dict[int, int] = {}
         self.suspended: dict[int, Call] = {}
+        self.swallowed: Callable[[BaseException, TracebackType], int] = lambda error, trace: -1
         self.thread = _thread.get_ident()
         self.threads: list[int] = []
 

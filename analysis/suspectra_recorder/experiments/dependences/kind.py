@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import TracebackType
 
 import pytest
 
@@ -82,8 +83,21 @@ class TracingDependences(RunKind):
         """
         yield  # pytest's plugin for unittest says first what failed
         if self._state is not None and call.excinfo is not None and not self._phase:
-            self._failure = self._state.origins.get(id(call.excinfo.value), -1)
+            error = call.excinfo.value
+            self._failure = self._state.origins.get(id(error), -1)
             self._phase = str(call.when)
+            trace = self._inside(call.excinfo.tb) if self._failure < 0 else None
+            if trace is not None:  # that of a subtest, which goes on
+                self._failure = self._state.swallowed(error, trace)
+
+    def _inside(self, trace: TracebackType | None) -> TracebackType | None:
+        """The innermost part of a traceback in traced code."""
+        found, paths = None, tuple(f"/{source.path}" for source in self._tracer.sources)
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename.replace(os.sep, "/").endswith(paths):
+                found = trace
+            trace = trace.tb_next
+        return found
 
     def take_back(self) -> Findings:
         """The places of the nodes, their texts, and what is not in the trace."""
