@@ -1,7 +1,9 @@
 """The statements of a recorded file, found again in another text of it."""
 
+import dataclasses
 import shutil
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +59,12 @@ def test_a_text_that_is_no_python_has_none():
     assert file.lines_in(b"def (") is None
     assert file.lines_in(b"\0") is None
     assert file.lines_in(b"(" * 5000) is None
+
+
+def test_a_recording_with_impossible_lines_takes_no_memory():
+    file = RecordedFile.from_text("m.py", OLD.encode())
+    far = dataclasses.replace(file, end_line=np.append(file.end_line[:-1], 2**31 - 1).astype(np.int32))
+    assert far.lines_in(OLD.encode()) is None
 
 
 @given(STATEMENTS, STATEMENTS)

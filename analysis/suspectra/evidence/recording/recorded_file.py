@@ -16,6 +16,7 @@ from suspectra_recorder.instrumentation.rewriting import instrument
 
 _CELLS = "__suspectra_cells__"
 _NONE = np.zeros(0, np.int64)
+_MAX_LINES = 1_000_000  # a recording may say anything
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,13 +82,16 @@ class RecordedFile(MeasuredFile):
         -------
         ndarray of int32, shape (lines + 1,), or None
             For each line of the run, counted from 1, its line in the text; 0 for one that was edited, and where there
-            is no statement. None if Python can't compile the text.
+            is no statement. None if Python can't compile the text, or the recording has impossible lines.
         """
+        last = int(self.end_line.max(initial=0))
+        if last > _MAX_LINES:
+            return None
         try:
             other = RecordedFile.from_text(self.path, text)
         except (SyntaxError, ValueError, RecursionError, MemoryError, TokenError):
             return None
-        lines = np.zeros(int(self.end_line.max(initial=0)) + 1, np.int32)
+        lines = np.zeros(last + 1, np.int32)
         there = self.statements_in(other)
         kept = np.flatnonzero(there >= 0)
         old, new = self.line[kept], other.line[there[kept]]
