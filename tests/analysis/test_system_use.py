@@ -45,6 +45,8 @@ from suspectra.experiments.system_use import system_use
         ("import socket\nsocket.socket(socket.AF_INET)", "socket.socket"),
         ("from socket import create_connection", "socket.create_connection"),
         ("import subprocess as s\ns.run(['rm'], stdout=s.PIPE)", "subprocess.run"),
+        ("import sqlite3.dbapi2 as db\ndb.connect('notes')", "sqlite3.dbapi2"),
+        ("from sqlite3.dbapi2 import connect", "sqlite3.dbapi2"),
         ("import ssl\ndef f(use):\n    use(ssl)", "ssl"),
     ],
 )

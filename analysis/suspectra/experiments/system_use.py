@@ -37,7 +37,7 @@ _CONNECTED = (
     "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "asyncio.subprocess",
     "asyncio.open_connection", "asyncio.start_server", "socketserver", "pty",
     "ftplib", "smtplib", "imaplib", "poplib", "nntplib",
-    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "dbm", "shelve",
+    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "sqlite3.dbapi2", "dbm", "shelve",
     "ctypes", "requests", "httpx", "aiohttp", "urllib3", "paramiko",
 )
 """Modules, and names of modules, that are there for programs, connections and databases."""
@@ -101,10 +101,10 @@ def _uses(tree: ast.Module) -> Iterator[str]:
             for alias in node.names:
                 top = alias.name.partition(".")[0]
                 modules[alias.asname or top] = alias.name if alias.asname else top
-                if top in _HARMLESS:
-                    names[alias.asname or top] = alias.name if alias.asname else top
-                elif _is_connected(alias.name):
+                if _is_connected(alias.name):
                     yield alias.name
+                elif top in _HARMLESS:
+                    names[alias.asname or top] = alias.name if alias.asname else top
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 if node.module in _HARMLESS and not _is_harmless(node.module, alias.name):
