@@ -37,8 +37,8 @@ _CONNECTED = (
     "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "asyncio.subprocess",
     "asyncio.open_connection", "asyncio.start_server", "socketserver", "pty",
     "ftplib", "smtplib", "imaplib", "poplib", "nntplib",
-    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "sqlite3.dbapi2", "dbm", "shelve",
-    "ctypes", "requests", "httpx", "aiohttp", "urllib3", "paramiko",
+    "telnetlib", "http.client", "http.server", "urllib.request", "xmlrpc", "webbrowser", "dbm", "shelve",
+    "sqlite3.dbapi2", "ctypes", "requests", "httpx", "aiohttp", "urllib3", "paramiko",
 )
 """Modules, and names of modules, that are there for programs, connections and databases."""
 
