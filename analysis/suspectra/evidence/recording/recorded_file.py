@@ -12,7 +12,6 @@ from suspectra.arrays import Ints
 from suspectra.measured_file import MeasuredFile
 from suspectra.spectrum import ranges
 from suspectra_recorder.instrumentation.outline import Outline
-from suspectra_recorder.instrumentation.rewriting import instrument
 
 _CELLS = "__suspectra_cells__"
 _NONE = np.zeros(0, np.int64)
@@ -64,6 +63,8 @@ class RecordedFile(MeasuredFile):
         SyntaxError, ValueError, RecursionError, MemoryError, TokenError
             When Python can't compile the text.
         """
+        from suspectra_recorder.instrumentation.rewriting import instrument  # most readers of recordings parse nothing
+
         found = instrument(text, path, _CELLS)[1]
         columns = [(one.line, one.end_line, one.function, one.checksum) for one in found.statements]
         line, end_line, function, checksum = np.array(columns, np.int64).reshape(-1, 4).T.astype(np.int32)
