@@ -553,9 +553,15 @@ class Workbench:
     def unfold(self, text: str) -> Locator:
         """Open a row of the side bar, so that those below it are listed."""
         row = self.see(ROWS, text)
-        if row.get_attribute("aria-expanded") == "false":
-            row.locator(".monaco-tl-twistie").click()
-        until(lambda: row.get_attribute("aria-expanded") == "true", f"{text!r} is open")
+
+        def opened() -> bool:  # a row that is drawn anew takes no click
+            with contextlib.suppress(PlaywrightTimeout):
+                if row.get_attribute("aria-expanded", timeout=5000) == "false":
+                    row.locator(".monaco-tl-twistie").click(timeout=5000)
+                return row.get_attribute("aria-expanded", timeout=5000) == "true"
+            return False
+
+        until(opened, f"{text!r} is open")
         return row
 
     def open_suspect(self, function: str, line: int) -> None:
