@@ -456,14 +456,14 @@ class Texts:
     def placement(self, file: Version | MeasuredFile) -> Placement | None:
         """Where the lines of the file are now; None if a text is missing."""
         version = file.path, file.digest
-        run, now, relocation = self.as_run(file), self.now(file.path), self._relocated.get(version)
-        if run is None and relocation is not None:
+        run, now = self.as_run(file), self.now(file.path)
+        relocation = self._relocated.get(version) if run is None else None
+        if relocation is not None:
             run = relocation.run
         if run is None or now is None:
             return None
         known = self._placements.get(version)
         if known is None or known.run is not run or known.now is not now:
-            moved = relocation is not None and run is relocation.run
-            known = relocation.placement(now) if relocation and moved else Placement(run, now, file.path)
+            known = Placement(run, now, file.path) if relocation is None else relocation.placement(now)
             self._placements[version] = known
         return known
