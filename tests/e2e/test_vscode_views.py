@@ -172,6 +172,8 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     bench.fill("no such thing")
     bench.press("Enter")
     bench.see(SIDEBAR, "No suspect matches the filter")
+    shown = page.evaluate("[...window.texts]")  # what was said before was watched, too
+    assert any("No suspect matches the filter" in text for text in shown), shown
     bench.see(f"{SIDEBAR} .monaco-button", "Clear the Filter").click()
     wait(lambda: bench.suspects() == everything, "all suspects")
 
