@@ -1,5 +1,6 @@
 /** The state behind everything on the screen: the condition of the server, and its current ranking. */
 
+import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
@@ -13,13 +14,15 @@ export class Model implements vscode.Disposable {
   private readonly progressed = new vscode.EventEmitter<void>();
   private readonly listener: vscode.Disposable;
   private readonly heat = new Map<Suspect, Heat>();
-  private readonly loaded = new Map<string, GroupSuspects>();
-  private readonly loading = new Set<string>();
+  private asked = new Set<string>(); // keys of groups that were asked for since the last status
   private fetching = false;
   private fetchesWanted = 0;
 
   condition: Condition = { state: 'starting' };
+  /** The same object as long as nothing in it changes. */
   report: Suspects | undefined;
+  /** What was asked for about failure groups, by their keys; the same object as long as nothing in it changes. */
+  loaded: ReadonlyMap<string, GroupSuspects> = new Map();
 
   /** Fires after every change of the condition or of the report. */
   readonly onDidChange = this.changed.event;
@@ -80,25 +83,27 @@ export class Model implements vscode.Disposable {
   async load(group: FailureGroup): Promise<void> {
     const { report } = this;
     const key = groupKey(group);
-    if (this.loaded.has(key) || this.loading.has(key)) {
+    if (this.asked.has(key)) {
       return;
     }
-    this.loading.add(key);
+    const { asked } = this;
+    asked.add(key);
     try {
       const found = await this.server.request<GroupSuspects | null>(methods.group, {
         folder: group.folder,
         id: group.id,
       });
       if (found && report && report === this.report) {
-        const suspects = withFolders({ ...report, suspects: found.suspects }).suspects;
-        this.loaded.set(key, { ...found, suspects });
-        this.heatUp(suspects);
-        this.changed.fire();
+        const named = { ...found, suspects: withFolders({ ...report, suspects: found.suspects }).suspects };
+        if (!isDeepStrictEqual(named, this.loaded.get(key))) {
+          this.loaded = new Map(this.loaded).set(key, named);
+          this.heatUp(named.suspects);
+          this.changed.fire();
+        }
       }
     } catch (error) {
+      asked.delete(key);
       this.server.output.warn(String(error)); // the server went away; the next one sends its state
-    } finally {
-      this.loading.delete(key);
     }
   }
 
@@ -169,11 +174,13 @@ export class Model implements vscode.Disposable {
   }
 
   private show(report: Suspects | undefined): void {
-    this.report = report;
-    this.loaded.clear();
-    this.loading.clear();
-    this.heat.clear();
-    this.heatUp(this.suspects);
+    this.asked = new Set(); // only the current group is in a report, and others may have changed
+    if (!isDeepStrictEqual(report, this.report)) {
+      this.report = report;
+      this.loaded = new Map();
+      this.heat.clear();
+      this.heatUp(this.suspects);
+    }
     this.changed.fire();
   }
 

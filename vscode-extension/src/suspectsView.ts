@@ -70,6 +70,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private readonly rowsOf = new Map<Suspect, SuspectRow>();
   private readonly open = new Set<string>(); // keys of failure groups and ids of functions, as the user left them
   private rows: Row[] = [];
+  private madeFrom: readonly unknown[] = []; // what the rows were last made from
   private grouping: Grouping;
   private filter = '';
   private showsExamined = false;
@@ -205,19 +206,10 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   }
 
   private refresh(): void {
-    const { suspects, report, failures, groups } = this.model;
+    const { suspects, report, groups } = this.model;
     const done = suspects.length > 0 && suspects.every((suspect) => suspect.examined);
     this.showsExamined &&= done;
     const shown = done && !this.showsExamined ? [] : filtered(suspects, this.filter);
-    this.rowsOf.clear();
-    this.rows = [
-      ...cards(report).map((card) => ({ card })),
-      ...failures.filter(({ id }) => id !== null || shown.length).map((failure) => this.failureRow(failure)),
-      ...this.suspectRows(
-        shown.filter((suspect) => !this.model.failureOf(suspect)),
-        undefined,
-      ),
-    ];
     this.view.description = groupingText(this.grouping);
     this.view.message = report && shown.length ? this.message(shown.length) : '';
     this.context('state', this.model.condition.state);
@@ -235,10 +227,28 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     );
     const found = suspects.filter(({ repairs }) => repairs).length;
     this.view.badge = found ? { value: found, tooltip: foundText(found) } : undefined;
-    this.changed.fire();
+    const madeFrom = [report, this.model.loaded, this.grouping, this.filter, this.showsExamined];
+    // a row that is drawn anew loses the click that is on its way to it
+    if (madeFrom.some((part, index) => part !== this.madeFrom[index])) {
+      this.madeFrom = madeFrom;
+      this.makeRows(shown);
+    }
     for (const failure of groups.filter((group) => this.open.has(groupKey(group)))) {
       void this.model.load(failure);
     }
+  }
+
+  private makeRows(shown: readonly Suspect[]): void {
+    this.rowsOf.clear();
+    this.rows = [
+      ...cards(this.model.report).map((card) => ({ card })),
+      ...this.model.failures.filter(({ id }) => id !== null || shown.length).map((failure) => this.failureRow(failure)),
+      ...this.suspectRows(
+        shown.filter((suspect) => !this.model.failureOf(suspect)),
+        undefined,
+      ),
+    ];
+    this.changed.fire();
   }
 
   private failureRow(failure: FailureGroup): FailureRow {

@@ -60,6 +60,22 @@ it('counts on the view the suspects that were found to make failing tests pass',
   expect(tree.badge).toEqual({ value: 1, tooltip: 'Altering 1 line makes failing tests pass' });
 });
 
+it('draws its rows anew only if they change, since a click on a row that is drawn anew is lost', async () => {
+  let drawn = 0;
+  view.onDidChangeTreeData(() => (drawn += 1));
+  await show({});
+  expect(drawn).toBe(1);
+  const [row] = view.getChildren();
+  server.changed.fire({ ...status, state: 'ranking' });
+  await show({});
+  view.setFilter(' ');
+  expect([drawn, view.getChildren()[0] === row]).toEqual([1, true]);
+  await show({ suspects: [{ ...suspect, rankWorst: 3 }, other] });
+  expect([drawn, view.getChildren()[0] === row]).toEqual([2, false]);
+  view.setFilter('rate');
+  expect(drawn).toBe(3);
+});
+
 /** The rows as a person sees them, those below others in a list of their own. */
 function rows(parent?: Parameters<SuspectsView['getChildren']>[0]): unknown[] {
   return view.getChildren(parent).map((row) => {
@@ -230,9 +246,15 @@ describe('failure groups', () => {
     await show2(); // what is open stays so when there is another ranking
     await new Promise((resolve) => setImmediate(resolve));
     expect(rows()[1]).toEqual(['t3', [RATE]]);
-    tree.collapse(row);
-    await show2();
+    server.answers[methods.group] = { ...found, suspects: [] };
+    await show2(); // nor does the report say that another group's ranking has changed
+    await new Promise((resolve) => setImmediate(resolve));
     expect(rows()[1]).toBe('t3');
+    tree.collapse(row);
+    const asked = server.calls.length;
+    await show({ suspects: [{ ...own, score: 0.2 }], groups: [current, second] });
+    expect(rows()[1]).toBe('t3');
+    expect(server.calls.slice(asked).map(([method]) => method)).toEqual([methods.suspects]);
   });
 
   it('say which is current, and what their tests have in common', async () => {
