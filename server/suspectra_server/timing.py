@@ -20,6 +20,10 @@ tests lose as much, once in a run."""
 IDLE_S = 3.0
 """How long nobody must type or save before tests run, for those who want them to run only then."""
 
+TYPING_RUN_MAX_S = 2.0
+"""How long a run that a save started goes on while the reader types: most runs have ended by then, and a longer one
+takes the machine from the editor."""
+
 EDIT_DEBOUNCE_S = 0.1
 """How long nobody must type before marks are published again: less than a reader notices, more than the time between
 two keys."""

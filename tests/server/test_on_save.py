@@ -221,6 +221,27 @@ def test_after_typing_ended(client, project):
     assert ran(project) == [DOUBLE]
 
 
+def test_a_long_run_pauses_while_somebody_types(client, project):
+    start(client, project)
+    (project / "tests" / "test_gate.py").write_text(GATE)
+    save(client, project / "doubling.py", DOUBLING.replace("n * 2", "2 * n"))
+    uri = (project / "doubling.py").as_uri()
+    until(lambda: (project / "waits").exists())
+    client.edit(uri, (0, 0), (0, 0), "\n", version=3)
+    time.sleep(2)
+    assert client.statuses[-1]["state"] == "runningTests", "typing at once does not end it"
+    client.edit(uri, (0, 0), (0, 0), "\n", version=4)
+    client.wait(lambda: client.statuses[-1]["state"] == "stale")
+    (project / "open").touch()
+    time.sleep(1)
+    seen, last = len(client.statuses), time.monotonic()
+    client.edit(uri, (0, 0), (0, 0), "\n", version=5)
+    client.wait_for_state("runningTests", after=seen)
+    assert time.monotonic() - last > 2.9
+    client.ask_until(lambda: verdicts(client).get("tests/test_gate.py::test_gate") == "passed")
+    assert ran(project) == [DOUBLE, "tests/test_gate.py::test_gate", "tests/test_gate.py::test_gate"]
+
+
 @pytest.mark.parametrize("run", ["manual", "onSave"])
 def test_nothing_runs_unless_asked_for(client, project, run):
     """Neither by default, nor before the user has run tests for the first time."""

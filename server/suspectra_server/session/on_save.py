@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable, Mapping
 
 from suspectra_recorder.instrumentation.outline import Outline
@@ -13,7 +14,7 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.test_run import Run, TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.session.watching import Debouncer
-from suspectra_server.timing import IDLE_S, SAVE_DEBOUNCE_S
+from suspectra_server.timing import IDLE_S, SAVE_DEBOUNCE_S, TYPING_RUN_MAX_S
 
 SAMPLE = 20
 """How many tests a new process runs to confirm outcomes of one that was kept waiting: less than a second of most."""
@@ -26,7 +27,8 @@ class OnSave:
     """Runs the tests that failed and those that saved changes can affect. Belongs to the loop.
 
     A newer save cancels such a run. So does a run that the user starts; if that was not of all tests, the cancelled one
-    begins again afterwards. A save during a run that the user started waits for its end.
+    begins again afterwards. A save during a run that the user started waits for its end. A long run pauses while the
+    user types.
 
     Parameters
     ----------
@@ -56,6 +58,8 @@ class OnSave:
         self._compared: dict[Folder, dict[str, str]] = {}  # verdicts that a fresh process is to confirm
         self._codes: dict[tuple[Folder, str], int] = {}  # what was saved last, without comments and layout
         self._in_order = asyncio.Lock()
+        self._began = 0.0  # when the last run began
+        self._paused = False  # what is left of it runs once nobody types
         test_run.observers.append(self)
 
     def saved(self, folder: Folder, path: str) -> None:
@@ -82,8 +86,11 @@ class OnSave:
 
     def edited(self, folder: Folder) -> None:
         """A document of a folder was edited."""
-        if self._timer.waiting and folder.settings.run == ON_IDLE:
-            self._wait(folder)
+        if self._timer.waiting:
+            if self._paused or folder.settings.run == ON_IDLE:
+                self._timer.trigger(IDLE_S)
+        elif self._test_run.on_save and time.monotonic() - self._began > TYPING_RUN_MAX_S:
+            self._pause()
         if self._rest.waiting:
             self._rest.trigger(IDLE_S)
         if self._runs_in(folder):
@@ -112,6 +119,7 @@ class OnSave:
 
     def began(self, folder: Folder, run: Run) -> None:
         """A run has begun: if it is not of chosen tests, it is about all that was saved so far."""
+        self._began = time.monotonic()
         if folder.uri not in run.tests:
             self._waiting.pop(folder, None)
 
@@ -131,6 +139,12 @@ class OnSave:
             self._begin()
         elif self._seen:
             self._rest.trigger(IDLE_S)
+
+    def _pause(self) -> None:
+        """End the run. Tests that have not ended count as affected, and run once nobody types."""
+        self._paused = True
+        self._timer.trigger(IDLE_S)
+        self._test_run.pause()
 
     def _use_rest(self) -> None:
         """Nobody has typed or saved for a while: compare processes that waited with fresh ones, and collect anew."""
@@ -171,6 +185,7 @@ class OnSave:
         self._timer.trigger(IDLE_S if folder.settings.run == ON_IDLE else SAVE_DEBOUNCE_S)
 
     def _begin(self) -> None:
+        self._paused = False
         if self._test_run.running and not self._test_run.on_save:
             return  # `idle` comes when that has ended
         if self._experiments.running:

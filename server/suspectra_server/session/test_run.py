@@ -194,6 +194,11 @@ class TestRun:
                 run.gave_way = True
                 run.cancel()
 
+    def pause(self) -> None:
+        """End a run that a save started, because the user types."""
+        self._log("the run pauses while you type")
+        self.give_way()
+
     def cancel(self) -> None:
         """Stop the tests."""
         for run in self._runs:
