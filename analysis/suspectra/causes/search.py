@@ -204,15 +204,16 @@ def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, B
 
 
 def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: Bools) -> None:
+    led_to_it = run.graph.backward([run.failure] if run.failure >= 0 else [])
     if run.failure < 0:
         cause, cure = f"{trace.test} passes when it runs alone", "record the tests again, or choose another test"
-    elif not (run.graph.backward([run.failure]) & ~trace.is_test).any():
+    elif not (led_to_it & ~trace.is_test).any():
         cause = f"the failure of {trace.test} depends on nothing that the program does"
         cure = "look at the test itself, at its fixtures, and at what runs in other processes"
-    elif not (run.graph.backward([run.failure]) & ~run.is_fixed & ~run.is_right).any():
+    elif not (led_to_it & ~run.is_fixed & ~run.is_right).any():
         cause = f"the failure of {trace.test} depends on no decision and no assigned value that can be altered"
         other = "look at `suspectra slice --failure`, and at `suspectra rank`"
-        harmful = bool((run.graph.backward([run.failure]) & harm).any())
+        harmful = bool((led_to_it & harm).any())
         cure = f"allow more with --all-modules, best with --copy, or {other}" if harmful else other
     else:
         return
