@@ -152,7 +152,7 @@ def test_table(suspectra):
     status, out, err = suspectra("rank", "--technique", "ochiai", "--top", "4")
     assert status == 0
     assert out == (
-        "✗ 9 tests: AssertionError, first suspect cart.py:15\n"
+        "✗ 8 tests: AssertionError, first suspect cart.py:15\n"
         "All 8 execute cart.py:15, and no passing test does. 1 more, which executes nothing that may be a suspect, is "
         "counted here because the group is the largest: tests/test_cart.py::test_setup.\n"
         "\n"
@@ -252,7 +252,7 @@ def test_explain(suspectra):
     assert status == 0
     assert out.startswith("src/cart.py:16-18 in discount\n    raise ValueError(\n\n")
     status, out, _ = suspectra("explain", str(Path("src/cart.py").absolute()) + ":19")
-    assert out.startswith("In the ranking of ✗ 9 tests: AssertionError, first suspect cart.py:19\n")
+    assert out.startswith("In the ranking of ✗ 8 tests: AssertionError, first suspect cart.py:19\n")
     assert "    K = 1 / 2 + 8 / (8 + 0) / 2 = 1, S = 1\n" in out
     assert (
         "ef / sqrt(F * (ef + ep))\n    8 / sqrt(9 * (8 + 0)) = 0.942809\n"

@@ -175,6 +175,16 @@ def test_tests_without_coverage_join_the_largest_group_and_decide_nothing():
     assert names(FailureGroups.from_spectrum(suite([[], []]))) == [("t1", "t2")]
 
 
+def test_tests_without_coverage_do_not_say_what_a_group_is_about():
+    spectrum = suite([[], [1], []], executed={0: 60})
+    technique = make_technique("ochiai")
+    exceptions = {"t1": "FileNotFoundError", "t2": "KeyError", "t3": "FileNotFoundError"}
+    (group,) = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions).groups
+    assert group.heading == "✗ perhaps 1 test: KeyError, first suspect program:2"
+    assert group.group.left_out == "2 more failing tests execute no suspect"
+    assert group.reason.startswith("It executes program:2, and no passing test does. 2 more, which execute nothing")
+
+
 def test_a_group_is_fixed_when_only_its_test_without_coverage_fails_still():
     before = FailureGroups.from_spectrum(suite([[0, 1], [0, 2], [0, 2], []], executed={0: 60}))
     assert names(before) == [("t1",), ("t2", "t3", "t4")]

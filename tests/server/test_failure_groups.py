@@ -55,6 +55,20 @@ def current(client):
     return next(group for group in client.suspects()["groups"] if group["current"])
 
 
+def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path, shared_record):
+    (tmp_path / "doubling.py").write_text("def double(n):\n    return n * 3\n")
+    test = "from doubling import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+    (tmp_path / "test_sum.py").write_text(test)
+    (tmp_path / "test_a_tool.py").write_text("def test_tool():\n    raise OSError('no such tool')\n")
+    shared_record(tmp_path)
+    client.initialize(tmp_path)
+    client.wait_for_state("ready")
+    (group,) = client.suspects()["groups"]
+    assert group["id"] is None
+    assert (group["heading"], group["uncovered"]) == ("✗ 1 test", ["test_a_tool.py::test_tool"])
+    assert (group["names"], group["failure"]) == ("test_double and 1 more", "AssertionError: expected 4, actual 6")
+
+
 def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):
     from suspectra.cli import run
 
@@ -64,6 +78,7 @@ def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, l
     assert [group["current"] for group in groups] == [True, False, False]
     assert groups[1]["heading"] == "✗ 3 tests: UnbalancedEntry at journal.py:41"
     assert groups[0]["uncovered"] == [UNCOVERED]
+    assert groups[0]["heading"].startswith("✗ 3 tests: ")
     assert answer["failed"] == 8
     lists = [grouped.request("suspectra/group", {"folder": ledger.as_uri(), "id": group["id"]}) for group in groups]
     assert answer["suspects"] == lists[0]["suspects"]
@@ -93,7 +108,7 @@ def test_the_ranking_over_all_comes_first(grouped):
     first, last = published[0][0]["message"], published[-1][0]["message"]
     assert "of 8 failing" in first
     assert "✗" not in first
-    assert last.endswith("· ✗ 4 tests: " + current(grouped)["title"])
+    assert last.endswith("· ✗ 3 tests: " + current(grouped)["title"])
     assert grouped.statuses[-1]["message"] == "8 failing tests in 3 groups, 76 passing tests"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.grouping import Partition, partition
+from suspectra.quantity import many
 from suspectra.spectrum import Spectrum
 
 
@@ -29,14 +30,47 @@ class FailureGroup:
 
     Examples
     --------
-    >>> FailureGroup(1, ("test_a", "test_b")).tests
-    ('test_a', 'test_b')
+    >>> group = FailureGroup(1, ("test_a", "test_b"), uncovered=("test_a",))
+    >>> group.covered, group.heading("KeyError")
+    (('test_b',), '✗ 1 test: KeyError')
+    >>> group.left_out
+    '1 more failing test executes no suspect'
     """
 
     number: int
     tests: tuple[str, ...]
     uncovered: tuple[str, ...] = ()
     halves: tuple[int, ...] = ()
+
+    @property
+    def covered(self) -> tuple[str, ...]:
+        """The tests that say what the group is about: those that executed a candidate, or all if none did."""
+        others = set(self.uncovered)
+        return tuple(test for test in self.tests if test not in others) or self.tests
+
+    def heading(self, title: str = "", *, sure: bool = True) -> str:
+        """Write one line about the group.
+
+        Parameters
+        ----------
+        title : str, optional
+            What its tests have in common.
+        sure : bool, optional
+            Whether they probably share a fault, not only perhaps.
+
+        Returns
+        -------
+        str
+            Such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``.
+        """
+        return f"✗ {'' if sure else 'perhaps '}{many(len(self.covered), 'test')}{title and f': {title}'}"
+
+    @property
+    def left_out(self) -> str:
+        """What to say of the tests that are not counted in the heading; empty if all are."""
+        others = len(self.tests) - len(self.covered)
+        verb = "executes" if others == 1 else "execute"
+        return f"{many(others, 'more failing test')} {verb} no suspect" if others else ""
 
 
 @dataclass(frozen=True)
@@ -216,4 +250,4 @@ def _identifying(group: FailureGroup) -> set[str]:
 
     A test that executes nothing joins whichever group is the largest, so it counts only where there are no others.
     """
-    return set(group.tests).difference(group.uncovered) or set(group.tests)
+    return set(group.covered)

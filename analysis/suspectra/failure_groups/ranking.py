@@ -98,12 +98,12 @@ class RankedGroup:
     @cached_property
     def title(self) -> str:
         """The exception, and where it was raised; else the exception and the first suspect."""
-        return self._raised() or self._first_suspect() or self.group.tests[0]
+        return self._raised() or self._first_suspect() or self.group.covered[0]
 
     @property
     def heading(self) -> str:
         """One line about the group, such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``."""
-        return f"✗ {'' if self.sure else 'perhaps '}{many(len(self.group.tests), 'test')}: {self.title}"
+        return self.group.heading(self.title, sure=self.sure)
 
     @cached_property
     def reason(self) -> str:
@@ -133,19 +133,19 @@ class RankedGroup:
 
     def _raised(self) -> str:
         """The exception and where it was raised, if half of the tests have both."""
-        spectrum, where = self._whole.spectrum, Counter[tuple[str, int]]()
+        spectrum, tests, where = self._whole.spectrum, self.group.covered, Counter[tuple[str, int]]()
         if spectrum.raised is not None:
-            for test in self.group.tests:
+            for test in tests:
                 if (element := int(spectrum.raised[spectrum.failing_index[test]])) >= 0:
                     where[self._exceptions.get(test, ""), element] += 1
         (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
-        if element < 0 or 2 * count < len(self.group.tests):
+        if element < 0 or 2 * count < len(tests):
             return ""
         return f"{name or 'raised'} at {spectrum.elements.location(element).short}"
 
     def _first_suspect(self) -> str:
         """The commonest exception, and the first suspect, since it is not known where that was raised."""
-        names = Counter(name for test in self.group.tests if (name := self._exceptions.get(test, "")))
+        names = Counter(name for test in self.group.covered if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
         report = self._report_of_title
         element = int(np.argmax(report.level == 0)) if len(report) else -1
@@ -271,14 +271,13 @@ def _is_python(elements: Elements) -> bool:
 
 
 def _reason(group: FailureGroup, report: RankedReport) -> str:
-    covered = len(group.tests) - len(group.uncovered)
-    if not covered:
+    if set(group.tests) == set(group.uncovered):
         return (
             "They execute nothing that may be a suspect."
             if len(group.tests) > 1
             else ("It executes nothing that may be a suspect.")
         )
-    sentence = _shared(group, report, covered)
+    sentence = _shared(group, report, len(group.covered))
     if group.uncovered:
         plural = len(group.uncovered) > 1
         sentence += (

@@ -111,7 +111,8 @@ def write_first_suspects(ranking: Listing, out: TextIO) -> None:
             place = style(safe(f"{entry['file']}:{entry['line']}"), "red")
             function = safe(f"  {entry['function']}" if entry["function"] else "")
             out.write(f"{entry['rank_best']:>4}  {place}{function}\n")
-        out.write(f"      {listing.cut}\n\n" if listing.cut else "\n")
+        rest = [text for text in (listing.cut, group.group.left_out) if text]
+        out.write("".join(f"      {text}\n" for text in rest) + "\n")
     if (more := len(ranking.groups) - MAX_GROUPS) > 0:
         out.write(f"and {many(more, 'more failure group')}\n\n")
 

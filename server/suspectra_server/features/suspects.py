@@ -5,7 +5,7 @@ from __future__ import annotations
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.experiments.path_techniques import TECHNIQUES as SEARCHES
-from suspectra.quantity import many
+from suspectra.failure_groups.groups import FailureGroup
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
@@ -130,13 +130,14 @@ def _overviews(session: Session, folder: Folder) -> list[GroupOverview]:
         return [_overview(session, folder, group, group.number) for group in ranking.groups]
     if ranking.report is None or not ranking.failing:
         return []
-    tests = tuple(ranking.failing)
-    return [_overview(session, folder, Group(0, "", f"✗ {many(len(tests), 'test')}", True, tests), None)]
+    one = FailureGroup(0, tuple(ranking.failing), ranking.uncovered)
+    return [_overview(session, folder, Group(0, "", one.heading(), True, one.tests, one.uncovered), None)]
 
 
 def _overview(session: Session, folder: Folder, group: Group, number: int | None) -> GroupOverview:
     ranking, placed = folder.snapshot.ranking, {mark.test: mark for mark in folder.snapshot.failures}
-    first = next((test for test in group.tests if test in placed), group.tests[0])
+    covered = FailureGroup(group.number, group.tests, group.uncovered).covered
+    first = next((test for test in covered if test in placed), covered[0])
     failed = placed.get(first)
     return {
         "folder": folder.uri,

@@ -177,6 +177,15 @@ class Ranking:
         return {test.name: test for test in self.evidence.failing} if self.evidence else {}
 
     @cached_property
+    def uncovered(self) -> tuple[str, ...]:
+        """The names of failing tests that execute nothing that may be a suspect."""
+        if self.report is None:
+            return ()
+        spectrum = self.over_all.spectrum
+        rows = spectrum.failing_index.items()
+        return tuple(name for name, row in rows if not spectrum.candidates[spectrum.rows[row]].any())
+
+    @cached_property
     def failed_at(self) -> Mapping[str, Stack]:
         """The stacks of failing tests whose line in test code is known and in the folder, by the names of the tests."""
         stacks = self.evidence.stacks if self.evidence else {}
