@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.failures import exception_names
+from suspectra.evidence.failures import exception_names, first_failure
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
@@ -16,6 +16,8 @@ from suspectra.spectrum import Counts, Spectrum
 from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
+
+_WITH_TESTS = "with --include-tests, in editors the setting includeTests, test code may be suspected, too"
 
 
 class Localizer:
@@ -271,10 +273,10 @@ def require_suspects(report: RankedReport) -> None:
     """
     if not len(report):
         cause = "no statement of the workspace was measured that may be a suspect"
-        cure = "check what is measured; test code may be suspected when test files are included"
+        cure = f"check what is measured; {_WITH_TESTS}"
     elif not report.spectrum.suspected:
         cause = "no failing test executes a measured statement that may be a suspect"
-        cure = "measure the code that they test; test code may be suspected when test files are included"
+        cure = f"measure the code that they test; {_WITH_TESTS}"
     else:
         return
     raise NothingToRank(Problem("", "", cause, cure))
@@ -298,6 +300,8 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
         cause = uncollected or "it contains no tests"
     elif _all_failed_in_setup(evidence):
         cause = _broken_setup(evidence).cause
+    elif evidence.failing:
+        cause += f" ({first_failure(evidence)})"
     skipped = sum(not test.verdict.counted for test in evidence.tests)
     if skipped:
         cause += f"; {skipped} {'was' if skipped == 1 else 'were'} skipped or failed as expected"

@@ -60,7 +60,7 @@ def register(cli: click.Group) -> None:
             write_next([NextCommand(*one) for one in _first_commands(workspace)], sys.stdout)
             return NOTHING_TO_RANK
         except NothingToRank as error:
-            click.echo(f"Nothing is suspicious: {error.problem.cause}.\n")
+            click.echo(f"There is no suspect: {error.problem.cause}.\n")
             write_next([NextCommand(*_after_none(workspace))], sys.stdout)
             return NOTHING_TO_RANK
         evidence, selection = localized.evidence, _selection(workspace, localized.evidence)

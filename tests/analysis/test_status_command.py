@@ -104,8 +104,32 @@ def test_a_run_in_which_nothing_failed(status, tmp_path):
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
     code, out, _ = status(tmp_path)
     assert code == 1
-    assert out.startswith("Nothing is suspicious: ")
+    assert out.startswith("There is no suspect: ")
     assert "--failed-and-affected" in out
+
+
+def test_a_failure_in_test_code_alone_is_named_and_no_line_that_passes_is_listed(status, tmp_path):
+    (tmp_path / "doubling.py").write_text("def double(n):\n    return n * 2\n\n\ndef half(n):\n    return n / 2\n")
+    (tmp_path / "test_all.py").write_text(
+        "from doubling import double, half\n\n\ndef test_half():\n    assert half(2) == 1\n\n\n"
+        "def test_disk():\n    raise OSError('no disk')\n"
+    )
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    code, out, _ = status(tmp_path)
+    assert code == 1
+    assert "(test_all.py::test_disk failed at test_all.py:9: OSError: no disk)" in out
+    with (tmp_path / "test_all.py").open("a") as test:
+        test.write("\n\ndef test_double():\n    assert double(2) == 5\n")
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    _, out, _ = status(tmp_path)
+    listed = out[out.index("✗") : out.index("Next:")].splitlines()
+    assert listed == [
+        "✗ 1 test: AssertionError, first suspect doubling.py:2",
+        "   1  doubling.py:2  double",
+        "      1 more failing test executes no suspect",
+        "",
+    ]
 
 
 def test_a_script_that_runs_tests_is_named(status, tmp_path):

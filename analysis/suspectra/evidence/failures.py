@@ -41,6 +41,35 @@ def exception_names(evidence: Evidence) -> dict[str, str]:
     return found
 
 
+def first_failure(evidence: Evidence) -> str:
+    """Say where and how the first failing test failed, and how many more did.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With at least one failing test.
+
+    Returns
+    -------
+    str
+        A clause with text from the evidence.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> tests = tuple(TestResult(name, Verdict.FAILED, message="OSError: no disk") for name in ("test_a", "test_b"))
+    >>> rows = (np.zeros(0, np.int32), np.zeros(0, np.int32))
+    >>> first_failure(Evidence("by hand", tests, (), rows, np.zeros(0, np.int32)))
+    'test_a failed: OSError: no disk; and 1 more failed'
+    """
+    test, *others = evidence.failing
+    stack = evidence.stacks.get(test.name)
+    line = stack.test_line if stack else None
+    where = f" at {line.file}:{line.line}" if line else ""
+    what = (stack.what if stack else "") or test.message
+    return f"{test.name} failed{where}{what and f': {what}'}{f'; and {len(others)} more failed' if others else ''}"
+
+
 def failed_in(evidence: Evidence, spectrum: Spectrum, element: int) -> tuple[str, ...]:
     """Return the names of the tests that failed in a statement.
 

@@ -106,7 +106,8 @@ def write_first_suspects(ranking: Listing, out: TextIO) -> None:
     style = Style(out)
     for group in ranking.groups[:MAX_GROUPS]:
         out.write(style(safe(group.heading), "bold") + "\n")
-        listing = Listing(group.report, ranking.evidence, (), MAX_SUSPECTS)
+        report = group.report
+        listing = Listing(report, ranking.evidence, (), min(MAX_SUSPECTS, report.spectrum.suspected))
         for entry in listing.entries():
             place = style(safe(f"{entry['file']}:{entry['line']}"), "red")
             function = safe(f"  {entry['function']}" if entry["function"] else "")
