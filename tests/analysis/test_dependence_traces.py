@@ -361,7 +361,7 @@ def test_numbers_and_instances_are_those_of_alterations():
         for site, instance, outcome in rows
         if trace.sites[site].number >= 0
     ]
-    decision, value = "decision", "value"
+    decision, value, end = "decision", "value", "end"
     assert found == [
         (value, 0, 1, -1),
         (decision, 1, 1, 1),
@@ -369,6 +369,7 @@ def test_numbers_and_instances_are_those_of_alterations():
         (decision, 1, 2, 1),
         (decision, 0, 2, 1),
         (value, 1, 1, -1),
+        (end, 1, 1, 0),  # cannot be altered: there is no further round
         (value, 2, 1, -1),
     ]
 

@@ -3,6 +3,7 @@
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from suspectra.dependences.graph import DependenceKind
@@ -136,3 +137,112 @@ def test_what_is_outside_of_a_slice_changes_nothing_if_it_is_altered(trace, work
     assert len(ends) == len(outside) + len(inside)
     assert ends[: len(outside)] == [as_before] * len(outside)
     assert any(end != as_before for end in ends[len(outside) :])
+
+
+ROUNDS = """\
+def long_words(text, least):
+    return [word for word in text.split() if len(word) > least]
+
+
+def upper(words):
+    found = []
+    for word in words:
+        found.append(word.upper())
+    return found
+
+
+def first(words, letter):
+    for word in words:
+        if word[0] == letter:
+            return word
+    return None
+
+
+def until(words, last):
+    found = []
+    for word in words:
+        found.append(word)
+        if word == last:
+            break
+    else:
+        found = []
+    return found
+
+
+async def awaited(words):
+    found = []
+    async for word in words:
+        found.append(word)
+    return found
+"""
+ROUNDS_TEST = """\
+import asyncio
+
+from words import awaited, first, long_words, until, upper
+
+
+def copied(words):
+    found = []
+    for word in words:
+        found.append(word)
+    return found
+
+
+async def each(words):
+    for word in words:
+        yield word
+
+
+def test_a_result_that_stayed_empty():
+    assert upper(long_words("word", 4)) == ["WORD"]
+
+
+def test_an_end_without_a_return():
+    assert first(long_words("some long words", 4), "l") == "long"
+
+
+def test_a_helper_of_the_test():
+    assert copied(long_words("word", 4)) == ["word"]
+
+
+def test_an_else_that_should_not_be_reached():
+    assert until(long_words("a word", 4), "word") == ["word"]
+
+
+def test_an_asynchronous_loop():
+    assert asyncio.run(awaited(each(long_words("word", 4)))) == ["word"]
+
+
+def test_a_loop_that_is_broken_off():
+    assert until(["a", "b", "c"], "b") == ["a"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "loop"),
+    [
+        ("test_a_result_that_stayed_empty", ("words.py", 7)),
+        ("test_an_end_without_a_return", ("words.py", 13)),
+        ("test_a_helper_of_the_test", ("test_words.py", 8)),
+        ("test_an_else_that_should_not_be_reached", ("words.py", 21)),
+        ("test_an_asynchronous_loop", ("words.py", 32)),
+    ],
+)
+def test_what_a_loop_did_not_do_depends_on_what_it_went_through(tmp_path, test, loop):
+    found = backward(traced(tmp_path, test))
+    ends = [step for step in map(found.step, np.flatnonzero(found.members)) if step.kind == "end"]
+    assert (*loop, "false") in [(step.file, step.line, step.result) for step in ends]
+    assert 2 in found.lines()["words.py"]  # where the words were left out
+
+
+def test_a_loop_that_is_broken_off_has_no_end(tmp_path):
+    run = traced(tmp_path, "test_a_loop_that_is_broken_off")
+    assert "end" not in {run.sites[site].kind for site in run.graph.site if run.sites[site].file == "words.py"}
+
+
+def traced(folder, test):
+    (folder / "words.py").write_text(ROUNDS)
+    (folder / "test_words.py").write_text(ROUNDS_TEST)
+    name = f"test_words.py::{test}"
+    with Machine(COMMAND, folder, "test_words.py", [name], (KIND,)) as machine:
+        return trace_dependences(machine, name)

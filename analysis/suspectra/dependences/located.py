@@ -21,6 +21,8 @@ from suspectra_recorder.experiments.decisions import instrument
 SourceOf = Callable[[str], bytes | None]
 """Given a path, the source as it was run, or None."""
 
+_DECISIONS = ("decision", "end")  # the kinds of sites that are where a decision is made
+
 
 def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, calling: Ints) -> DependenceTrace:
     r"""Add control and summary control dependences to the flow dependences of a trace.
@@ -123,10 +125,10 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
 
 
 def _points(sites: Sequence[Site], table: PointDependences, source: bytes) -> list[int]:
-    decisions = _decisions(source, [site for site in sites if site.kind == "decision"])
+    decisions = _decisions(source, [site for site in sites if site.kind in _DECISIONS])
     found = []
     for site in sites:
-        span = decisions.get(site.number) if site.kind == "decision" else None
+        span = decisions.get(site.number) if site.kind in _DECISIONS else None
         point = -1 if span is None else table.decision(span)
         found.append(table.at(site.line, site.column) if point < 0 else point)
     return found

@@ -22,10 +22,11 @@ class Site(NamedTuple):
     column : int
         In bytes, from 0.
     kind : str
-        ``decision``; ``value``: what is assigned, returned, yielded or passed; ``argument``: what is passed, without a
-        number; ``parameter``: what no traced argument was found for; ``entry``: the beginning of a call;
-        ``target``: what a loop, a pattern or ``with`` binds; ``native``: a call of code that is not traced;
-        ``assert``; ``handler``; ``raise``: where an exception comes from; ``statement``: anything else.
+        ``decision``; ``end``: that a ``for`` has no further round; ``value``: what is assigned, returned, yielded or
+        passed; ``argument``: what is passed, without a number; ``parameter``: what no traced argument was found for;
+        ``entry``: the beginning of a call; ``target``: what a loop, a pattern or ``with`` binds; ``native``: a call of
+        code that is not traced; ``assert``; ``handler``; ``raise``: where an exception comes from; ``statement``:
+        anything else.
     number : int
         Which decision or assigned value of its file it is, as altered runs number them; -1 for none.
 

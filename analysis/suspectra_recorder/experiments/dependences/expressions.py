@@ -277,13 +277,39 @@ class Expressions(Probing):
         ast.expr
             What takes its place.
         """
-        assert isinstance(node, ast.Call)
-        number, truth = node.args
-        assert isinstance(number, ast.Constant)
+        number, truth = _asked(node)
         inner = list(uses) if method == "b" else []
         if isinstance(truth, ast.IfExp):
             truth.test = self.content(truth.test, inner)
-        return self.probe(method, node, self.site(node, "decision", int(str(number.value)), inner, defines), truth)
+        return self.probe(method, node, self.site(node, "decision", number, inner, defines), truth)
+
+    def end(self, node: ast.expr, uses: Uses) -> ast.expr:
+        """Make the decision that a loop has no further round; no board is asked, since none could be added.
+
+        Parameters
+        ----------
+        node : ast.expr
+            The call that decides on each round.
+        uses : list of Variable
+            What it reads.
+
+        Returns
+        -------
+        ast.expr
+            For the ``else`` of the loop.
+
+        Examples
+        --------
+        >>> from suspectra_recorder.experiments.dependences.scopes import Scopes
+        >>> tree = ast.parse("'board'.decide(3, True)")
+        >>> scopes = Scopes(tree, 0)
+        >>> rewriting = Expressions("tracer", "values", "board", scopes, 0)
+        >>> rewriting.scope = scopes.of[tree]
+        >>> print(ast.unparse(rewriting.end(tree.body[0].value, [])))
+        'tracer'.b(0, False)
+        """
+        site = self.site(node, "end", _asked(node)[0], uses)
+        return self.probe("b", node, site, ast.copy_location(ast.Constant(False), node))
 
     # what is suspended
 
@@ -411,3 +437,11 @@ class Expressions(Probing):
         """
         arguments.defaults = [self.expr(one, uses) for one in arguments.defaults]
         arguments.kw_defaults = [None if one is None else self.expr(one, uses) for one in arguments.kw_defaults]
+
+
+def _asked(node: ast.expr) -> tuple[int, ast.expr]:
+    """The number of a decision, and its truth, from the call that decides."""
+    assert isinstance(node, ast.Call)
+    number, truth = node.args
+    assert isinstance(number, ast.Constant)
+    return int(str(number.value)), truth

@@ -295,11 +295,12 @@ class _Statements(Expressions):
         leave, *body = node.body
         assert isinstance(leave, ast.If)
         assert isinstance(leave.test, ast.UnaryOp)
-        leave.test.operand = self.decision(leave.test.operand, "b", [header], self.variables(node.target))
+        asked = leave.test.operand
+        leave.test.operand = self.decision(asked, "b", [header], self.variables(node.target))
         node.target = self._target(node.target)
         again = self._back(node) if isinstance(node, ast.AsyncFor) else []
         node.body = [*again, leave, *self.block(body)]
-        node.orelse = [*again, *self.block(node.orelse)]
+        node.orelse = [*again, _alone(self.end(asked, [header])), *self.block(node.orelse)]
         return [node, *again]
 
     _s_AsyncFor = _s_For
