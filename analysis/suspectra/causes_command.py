@@ -88,7 +88,7 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.experiments.safety import Safety
     from suspectra.output.cause_svg import cause_svg
     from suspectra.output.causes import write_explained, write_json, write_text
-    from suspectra.recording.launch import resolve
+    from suspectra.recording.pytest_command import pytest_command
     from suspectra.suspicion import Suspicion
 
     evidence = find_source(chosen["workspace"], edges=True).read()
@@ -96,7 +96,7 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     failing = failing_tests(evidence, [chosen["test"]])
     suspicion = Suspicion(evidence, everywhere=True)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    arguments = resolve(command, root, python=chosen["python"]).arguments
+    arguments = pytest_command(command, root, python=chosen["python"]).arguments
     safety = Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"])
 
     def ask(test: FailingTest, seconds: float, known: Sequence[State]) -> Inquiry:

@@ -94,7 +94,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.experiments.observing import Observing
     from suspectra.experiments.safety import Safety
     from suspectra.output.investigation import InvestigationProgress
-    from suspectra.recording.launch import resolve
+    from suspectra.recording.pytest_command import pytest_command
     from suspectra.suspicion import Suspicion
     from suspectra.techniques import make_technique
 
@@ -106,7 +106,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
     progress = InvestigationProgress(sys.stderr, len(failing))
-    arguments = resolve(command, root, python=chosen["python"]).arguments
+    arguments = pytest_command(command, root, python=chosen["python"]).arguments
     tests = [failing[name] for name in suspicion.in_turn(failing)]
     safety = Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"])
     if technique.name == VALUE_PREDICATES:

@@ -138,12 +138,12 @@ def _of_python(
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.path_searching import Order, PathOptions
     from suspectra.experiments.safety import Safety
-    from suspectra.recording.launch import resolve
+    from suspectra.recording.pytest_command import pytest_command
 
     root = os.path.realpath(chosen["workspace"])
     return PathInquiry(
         Path(root),
-        resolve(command, root, python=chosen["python"]).arguments,
+        pytest_command(command, root, python=chosen["python"]).arguments,
         test,
         ranking.spectrum,
         chosen["paths_seconds"],

@@ -102,7 +102,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.experiments.safety import Safety
     from suspectra.experiments.traces import Traces
-    from suspectra.recording.launch import resolve
+    from suspectra.recording.pytest_command import pytest_command
     from suspectra.suspicion import Suspicion
 
     evidence = find_source(chosen["workspace"], edges=True).read()
@@ -112,7 +112,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
     traces = Traces(
         Path(root),
-        resolve(command, root, python=chosen["python"]).arguments,
+        pytest_command(command, root, python=chosen["python"]).arguments,
         [failing[name] for name in suspicion.in_turn(failing)],
         suspicion,
         Safety(chosen["exclude_markers"], copy=chosen["copy"]),

@@ -22,6 +22,7 @@ from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import named
 from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.invocation import invocation, is_by_module
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.options import OPTIONS, SUSPECTS
@@ -73,20 +74,20 @@ def start(config: pytest.Config) -> None:
         choice = began.choice
     else:
         choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
-    settings = replace(settings, recorder=choice.recorder)  # for the workers of pytest-xdist too
+    by_module = settings.by_module or is_by_module(sys.argv)
+    settings = replace(settings, recorder=choice.recorder, by_module=by_module)  # for the workers of pytest-xdist too
     scope = Scope(
         settings.workspace,
         settings.sources,
         include_tests=settings.include_tests,
         patterns=test_patterns(config.getini("python_files"), _named(config), str(config.invocation_params.dir)),
     )
-    about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
     try:
         recorder = Recorder(
             scope,
             settings.run,
             worker,
-            about,
+            invocation(config, by_module=by_module),
             counting=settings.counts,
             monitoring=choice.monitoring,
             early=began,

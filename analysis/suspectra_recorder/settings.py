@@ -69,6 +69,8 @@ class Settings:
         Record the processes that tests start.
     recorder : str
         One of :data:`suspectra_recorder.options.RECORDERS`, empty if none was chosen.
+    by_module : bool
+        Whether pytest was started as a module, by ``python -m``; workers of pytest-xdist learn it in this way.
     run : str
         Identifies the run; the same for all its processes.
     status : str
@@ -98,6 +100,7 @@ class Settings:
     counts: bool = False
     children: bool = True
     recorder: str = ""
+    by_module: bool = False
     run: str = ""
     status: str = ""
     selection: str = ""

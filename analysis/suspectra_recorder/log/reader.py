@@ -33,6 +33,8 @@ class Run(NamedTuple):
     >>> run = Run("8f3a", 1700000000, {"python": "3.12.1", "packages": {"pytest": "8.2.0"}})
     >>> run.python, run.packages, run.command
     ('3.12.1', {'pytest': '8.2.0'}, ('pytest',))
+    >>> Run("8f3a", 1700000000, {"pytest": "8.2.0", "by_module": True}).command
+    ('python', '-m', 'pytest')
     >>> Run("8f3a", 1700000000, {"runner": "unittest", "arguments": ["tests/all.py", "-v"]}).command
     ('python', 'tests/all.py', '-v')
     """
@@ -54,14 +56,17 @@ class Run(NamedTuple):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """How such tests are run again: pytest, or Python with unittest or a script, and never with ``-c``."""
+        """How such tests are run again: pytest, or Python with a module or a script, and never with ``-c``.
+
+        ``python -m pytest`` is not ``pytest``: it puts the current folder on the path.
+        """
         given = self.head.get("arguments")
         if self.head.get("runner") == "unittest" and isinstance(given, list):
             arguments = tuple(map(str, given))
             is_script = bool(arguments) and arguments[0].endswith(".py") and not arguments[0].startswith("-")
             if is_script or arguments[:2] == ("-m", "unittest"):
                 return "python", *arguments
-        return ("pytest",)
+        return ("python", "-m", "pytest") if self.head.get("by_module") is True else ("pytest",)
 
 
 class Source(NamedTuple):
