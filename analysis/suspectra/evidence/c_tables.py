@@ -13,6 +13,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.source_paths import SourcePaths
+from suspectra.evidence.test_code import with_c_tests_marked
 from suspectra.measured_file import MeasuredFile
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import FAKE, CFunction, CObject
@@ -187,9 +188,11 @@ class CTables:
             if file is not None:
                 lines.setdefault(file, set()).add(line)
         graphs = self._find_graphs(listed, lines)
-        self.files = tuple(
-            _measured_file(file, sorted(lines[file]), graphs.get(file, []), digests.get(file), self.paths)
-            for file in sorted(lines)
+        self.files = with_c_tests_marked(
+            [
+                _measured_file(file, sorted(lines[file]), graphs.get(file, []), digests.get(file), self.paths)
+                for file in sorted(lines)
+            ]
         )
         self._file_index = {file.path: i for i, file in enumerate(self.files)}
         columns = {(file.path, int(line)): 0 for file in self.files for line in file.line}
@@ -205,10 +208,9 @@ class CTables:
             file = self._source(listed[owner], function.file)
             if file is None or file not in lines or function.artificial:
                 continue
-            own = [line for _, named, line in function.lines if named == function.file]
-            end = max(function.end_line or max(own, default=0), function.line, 1)
             key = (file, function.name, function.line, function.arcs, function.blocks)
-            graph = found.setdefault(key, _Graph(file, function.name, max(function.line, 1), end, number))
+            span = max(function.line, 1), max(function.last_line, 1)
+            graph = found.setdefault(key, _Graph(file, function.name, *span, number))
             graph.members.append(number)
         by_file: dict[str, list[_Graph]] = {}
         for graph in found.values():

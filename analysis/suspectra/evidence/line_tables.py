@@ -18,6 +18,7 @@ from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.gcov_raw import Mark, mark_of
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.evidence.test_code import with_c_tests_marked
 from suspectra.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges
 
@@ -163,9 +164,11 @@ class LineAssembler:
             return
         self._shape, self._rows = shape, {}
         names = sorted(path for path in lines if lines[path])
-        self._files = tuple(
-            measured_file(path, sorted(lines[path]), functions[path], self.paths.is_test(path), digests.get(path))
-            for path in names
+        self._files = with_c_tests_marked(
+            [
+                measured_file(path, sorted(lines[path]), functions[path], self.paths.is_test(path), digests.get(path))
+                for path in names
+            ]
         )
         self._column: dict[tuple[str, int], int] = {}
         self._edge: dict[tuple[str, int, int], int] = {}

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
+
+from suspectra.measured_file import MeasuredFile
 
 _FOLDERS = ("test", "tests")
 _NAMES = ("test_*.py", "*_test.py")
+_C_TEST = re.compile(
+    r"8TestBodyEv|::TestBody\(\)"  # GoogleTest
+    r"|C_A_T_C_H_T_E_S_T_\d|CATCH2_INTERNAL_TEST_\d"  # Catch2, whose macros write classes and functions
+    r"|11test_methodEv|::test_method\(\)"  # Boost.Test
+)
 
 
 class TestCode:
@@ -43,3 +52,38 @@ class TestCode:
         if not self._below.isdisjoint(file.parents):
             return True
         return file.parent in self._beside and any(fnmatch.fnmatch(file.name, name) for name in _NAMES)
+
+
+def with_c_tests_marked(files: Sequence[MeasuredFile]) -> tuple[MeasuredFile, ...]:
+    """Mark the files of C++ that define tests of GoogleTest, Catch2 or Boost.Test, wherever they are.
+
+    If every file would be test code then, the tests are in the program's own files, and nothing is marked. doctest is
+    not looked for, since it is made for tests beside the code.
+
+    Parameters
+    ----------
+    files : sequence of MeasuredFile
+        Those of a program, with the names of functions as the linker or the demangler writes them.
+
+    Returns
+    -------
+    tuple of MeasuredFile
+        Files that need no mark are the same objects.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.line_tables import measured_file
+    >>> cart = measured_file("cart.cpp", [2], {"total(int)": (1, 2)}, is_test=False)
+    >>> checks = measured_file("checks.cpp", [4], {"Cart_Sum_Test::TestBody()": (4, 4)}, is_test=False)
+    >>> [file.is_test for file in with_c_tests_marked([cart, checks])]
+    [False, True]
+    >>> [file.is_test for file in with_c_tests_marked([checks])]
+    [False]
+    """
+    marked = tuple(
+        replace(file, is_test=True)
+        if not file.is_test and any(_C_TEST.search(name) for name, _, _ in file.functions)
+        else file
+        for file in files
+    )
+    return tuple(files) if all(file.is_test for file in marked) else marked

@@ -91,7 +91,8 @@ class CFunction:
     file : str
         The source file as passed to the compiler.
     line, end_line : int
-        First and last line; clang and old formats give only the first.
+        First and last line; clang and old formats give only the first. If a function ends in another file than it
+        begins (``#line``), gcc gives its first line twice.
     blocks : int
         Number of basic blocks; 0 is the entry, 1 the exit.
     arcs : tuple of (source, target, flags)
@@ -103,8 +104,8 @@ class CFunction:
     --------
     >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
     ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
-    >>> len(loop.counted)
-    2
+    >>> len(loop.counted), loop.last_line
+    (2, 4)
     """
 
     ident: int
@@ -122,6 +123,13 @@ class CFunction:
     def counted(self) -> tuple[int, ...]:
         """The arcs with a counter, in the order of the counters."""
         return tuple(i for i, (_, _, flags) in enumerate(self.arcs) if not flags & ON_TREE)
+
+    @cached_property
+    def last_line(self) -> int:
+        """The last line in its own file; that of its code where the compiler does not say it."""
+        if self.end_line > self.line or (self.end_line and all(file == self.file for _, file, _ in self.lines)):
+            return self.end_line
+        return max(self.line, *(line for _, file, line in self.lines if file == self.file), 1)
 
 
 @dataclass(frozen=True)
@@ -206,11 +214,11 @@ class CObject:
         """
         spans: dict[str, list[tuple[int, int]]] = {}
         for function in self.functions:
-            if not function.artificial and function.line < function.end_line:
-                spans.setdefault(function.file, []).append((function.line, function.end_line))
+            if not function.artificial and function.end_line and function.line < function.last_line:
+                spans.setdefault(function.file, []).append((function.line, function.last_line))
 
         def foreign(function: CFunction, file: str, line: int) -> bool:
-            own = (function.line, function.end_line)
+            own = (function.line, function.last_line)
             if file == function.file and (own[0] <= line <= own[1] or not function.name.startswith("_Z")):
                 return not own[0] <= line <= own[1]
             return any(span[0] <= line <= span[1] and not _overlap(span, own) for span in spans.get(file, ()))

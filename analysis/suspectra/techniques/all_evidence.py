@@ -398,13 +398,16 @@ def _first_of(report: EvidenceReport, level: int) -> int | None:
 def _of_branch(report: EvidenceReport, element: int) -> str:
     """The branch that gives a statement its score."""
     edges, counts = report.statements.branches.leaving(element), report.spectrum.edge_hit_counts
-    edge = int(edges[np.argmax(report.edge_score[edges])])
+    scores = report.edge_score[edges]
+    best = edges[scores == scores.max()].tolist()
+    edge = next((edge for edge in best if _goes_elsewhere(report, edge, element)), best[0])
     ef, ep = int(counts.ef[edge]), int(counts.ep[edge])
     passing = f"{ep} of {counts.passed} passing ones" if ep else "no passing one"
-    return f"{_branch(report, edge)} in {_failing(ef, counts.failed)} and in {passing}."
+    return f"{_branch(report, edge, element)} in {_failing(ef, counts.failed)} and in {passing}."
 
 
-def _branch(report: EvidenceReport, edge: int) -> str:
+def _branch(report: EvidenceReport, edge: int, element: int) -> str:
+    """What it means to take a branch of a statement."""
     edges = report.statements.edges
     assert edges is not None
     target = int(edges.target[edge])
@@ -417,7 +420,19 @@ def _branch(report: EvidenceReport, edge: int) -> str:
         return f"A condition in it is {'true' if target & 1 else 'false'}"
     if leaves:
         return "From here control leaves the function"
-    return f"From here control goes to line {line}" if line > 0 else "One of its branches is taken"
+    elsewhere = line > 0 and line != _line(report, element)
+    return f"From here control goes to line {line}" if elsewhere else "One of its branches is taken"
+
+
+def _goes_elsewhere(report: EvidenceReport, edge: int, element: int) -> bool:
+    """Whether a branch leads to another line, unlike one inside `a || b`."""
+    edges = report.statements.edges
+    assert edges is not None
+    return edges.kind is not EdgeKind.BLOCK or report.statements.first_line_of_target(edge) != _line(report, element)
+
+
+def _line(report: EvidenceReport, element: int) -> int:
+    return int(report.statements.elements.line[element])
 
 
 def _of_weight(report: EvidenceReport, level: int, element: int) -> str:

@@ -1,0 +1,97 @@
+"""The sources of C and C++ programs as evidence has them: functions, test code, branches in a line, edited lines."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from suspectra import Localizer, make_technique
+from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.gcov_raw import GcovRawSource
+
+GRAMMAR = """\
+int parse(int n) {
+  int left = n;
+#line 10 "calc.y"
+  while (left > 3)
+    left -= 3;
+#line 5 "calc.c"
+  left++;
+#line 20 "calc.y"
+  return left; }
+#line 9 "calc.c"
+int main(int n, char **v) {
+  return parse(n) > 99;
+}
+"""
+FRAMEWORKS = {
+    "GoogleTest": "struct Cart_Sum_Test { void TestBody(); };\nvoid Cart_Sum_Test::TestBody() { CHECK; }\n"
+    "int main() { Cart_Sum_Test().TestBody(); return 0; }\n",
+    "Catch2": "static void C_A_T_C_H_T_E_S_T_0() { CHECK; }\nint main() { C_A_T_C_H_T_E_S_T_0(); return 0; }\n",
+    "Boost.Test": "struct sum { void test_method(); };\nvoid sum::test_method() { CHECK; }\n"
+    "int main() { sum().test_method(); return 0; }\n",
+}
+
+
+def read(workspace, outcomes):
+    for name in outcomes:
+        environment = {"GCOV_PREFIX": str(workspace / "profiles" / name)}
+        subprocess.run([workspace / "build" / "program", name], env=environment, timeout=60)
+    results = {name: TestResult(name, verdict) for name, verdict in outcomes.items()}
+    return GcovRawSource(workspace, "profiles", outcomes=results).read()
+
+
+def test_a_function_that_ends_in_another_file_keeps_its_lines(build_c):
+    """A parser's action code comes from its grammar; gcc then says that the function ends where it begins."""
+    program = build_c({"calc.c": GRAMMAR, "calc.y": "\n" * 30})
+    evidence = read(program.workspace, {"one": Verdict.FAILED})
+    assert not [problem for problem in evidence.problems if "optimisation" in problem.cause]
+    named = {int(file.line[at]): file.function_at(int(file.line[at])) for file in evidence.files for at in range(2)}
+    assert {file.path for file in evidence.files} == {"calc.c", "calc.y"}
+    assert (named[1], named[2], evidence.files[0].function_at(5)) == ("parse", "parse", "parse")
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_file_that_defines_tests_of_a_framework_is_test_code(tmp_path, tool, framework):
+    (tmp_path / "cart.cpp").write_text("int total(int a, int b) {\n  return a - b;\n}\n")
+    (tmp_path / "checks.cpp").write_text(
+        "int total(int, int);\n" + FRAMEWORKS[framework].replace("CHECK", "total(1, 2)")
+    )
+    (tmp_path / "build").mkdir()
+    build = [tool("g++", "g++"), "--coverage", "-w", "-O0", "-g", "-o", "build/program"]
+    subprocess.run([*build, "cart.cpp", "checks.cpp"], cwd=tmp_path, check=True)
+    evidence = read(tmp_path, {"sum": Verdict.FAILED})
+    assert {file.path: file.is_test for file in evidence.files} == {"cart.cpp": False, "checks.cpp": True}
+
+
+def test_tests_beside_the_code_do_not_make_it_test_code(tmp_path, tool):
+    text = "int total(int a, int b) { return a - b; }\n"
+    (tmp_path / "cart.cpp").write_text(text + FRAMEWORKS["Catch2"].replace("CHECK", "total(1, 2)"))
+    (tmp_path / "build").mkdir()
+    build = [tool("g++", "g++"), "--coverage", "-w", "-O0", "-g", "-o", "build/program", "cart.cpp"]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    evidence = read(tmp_path, {"sum": Verdict.FAILED})
+    assert [file.is_test for file in evidence.files] == [False]
+
+
+CLAMP = """\
+static int small(int n) {
+  if (n > 1 && n < 4)
+    n--;
+  return n;
+}
+int main(int n, char **v) {
+  return small(v[1][0] - '0') > 99;
+}
+"""
+
+
+def test_a_branch_within_a_line_does_not_lead_to_that_line(build_c):
+    """`a && b` is two blocks of one line: control goes from it to itself in the failing test alone."""
+    program = build_c({"clamp.c": CLAMP})
+    evidence = read(program.workspace, {"2": Verdict.FAILED, "1": Verdict.PASSED, "0": Verdict.PASSED})
+    report = Localizer(make_technique("evidence")).update(evidence)
+    sentences = [sentence for at in range(len(evidence.elements)) for sentence in report.explain(at).sentences]
+    assert "From here control goes to line 2 " not in " ".join(sentences)
+    assert any("From here control goes to line 3 in the failing test" in sentence for sentence in sentences)
