@@ -350,10 +350,13 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
     failed = sum(test.verdict.failing for test in run.tests)
     word = "interrupted; recorded" if run.cancelled else "recorded"
     count = many(len(run.tests), "test")
-    click.echo(f"suspectra: {word} {count}, {failed} failed, in {run.seconds:.1f} s in {run.folder}", err=True)
+    ends = f"{failed} failed" + (f", {run.not_run} could not be run" if run.not_run else "")
+    click.echo(f"suspectra: {word} {count}, {ends}, in {run.seconds:.1f} s in {run.folder}", err=True)
     if run.readers:
         click.echo(f"suspectra: profiles read by {' and '.join(run.readers)}", err=True)
-    return INTERRUPTED if run.cancelled else int(failed > 0)
+    if run.cancelled:
+        return INTERRUPTED
+    return 1 if failed else 2 * (run.not_run > 0)
 
 
 def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -41,6 +41,14 @@ def first(out: str) -> dict:
 # recording ----------------------------------------------------------------------------------------------------------
 
 
+def test_tests_that_could_not_be_run_are_counted(suspectra, tmp_path):
+    """A build that failed may have removed the program."""
+    (tmp_path / "names").write_text("sum\ntax\n")
+    status, _, err = suspectra(tmp_path, "record-c", "--command", "./gone {test}", "--tests", "names")
+    assert (status, "recorded 2 tests, 0 failed, 2 could not be run, in " in err) == (2, True)
+    assert "gone: it can't be started" in err
+
+
 def test_ctest(suspectra, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     status, out, err = suspectra(folder, "record-c", "--ctest", "build")

@@ -65,12 +65,14 @@ class CRun:
         The folder of the recording.
     readers : tuple of str
         Descriptions of the readers of the profiles.
+    not_run : int
+        How many of the tests could not be run, without disabled ones; they count as skipped.
 
     Examples
     --------
     >>> done = CRun((), (), cancelled=True, seconds=0.5, folder=".suspectra/recording-c")
-    >>> done.cancelled, done.readers
-    (True, ())
+    >>> done.cancelled, done.readers, done.not_run
+    (True, (), 0)
     """
 
     tests: tuple[TestResult, ...]
@@ -79,6 +81,7 @@ class CRun:
     seconds: float
     folder: str
     readers: tuple[str, ...] = ()
+    not_run: int = 0
 
 
 def record_c(
@@ -151,7 +154,10 @@ def record_c(
     outcomes = read_outcomes(os.path.join(workspace, junit)) if junit is not None else {}
     pairs = tuple(mapping)
     paths = SourcePaths(workspace, pairs, test_patterns)
-    fields = {"mapping": [list(pair) for pair in pairs], "test_patterns": list(test_patterns)}
+    fields = {
+        "mapping": [list(pair) for pair in pairs],
+        "test_patterns": list(test_patterns),
+    }
     stop = cancel or Token()
     with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:
         preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
@@ -177,7 +183,8 @@ def record_c(
         folder = str(recorder.folder)
     seconds = time.monotonic() - begun
     readers = tuple(sorted(reader.readers))
-    return CRun(tuple(results), tuple(merged(problems)), stop.cancelled, seconds, folder, readers)
+    found = tuple(merged(problems))
+    return CRun(tuple(results), found, stop.cancelled, seconds, folder, readers, session.not_run)
 
 
 def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
@@ -203,6 +210,7 @@ class _Session:
         self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
         self.preload, self.timeout, self.stop = preload, timeout, stop
         self._lock = threading.Lock()
+        self.not_run = 0
 
     def run(
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
@@ -234,12 +242,10 @@ class _Session:
         """Run one test and record it; without result if it was cancelled."""
         case = replace(case, timeout=case.timeout or self.timeout)
         if unable:
-            result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {unable}")
             problems = []
             if not case.disabled:
                 problems = [Problem(case.name, "", f"this test was not run: {unable}", "fix that and record it again")]
-            self._store(result, problems, TestData())
-            return result, problems
+            return self._not_run(case, unable, problems)
         with ScratchFolder(memory_folder()) as scratch:
             return self._run(case, str(scratch))
 
@@ -251,9 +257,7 @@ class _Session:
         try:
             ended = run(Program(argv, case.folder, environment, timeout=case.timeout, cure=_CURE), self.stop)
         except EvidenceError as error:
-            result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {error.problem.cause}")
-            self._store(result, [error.problem], TestData())
-            return result, [error.problem]
+            return self._not_run(case, error.problem.cause, [error.problem])
         if ended.stopped is Stopped.CANCELLED:
             return None, []
         problems: list[Problem] = _complaints(case, ended)
@@ -262,6 +266,14 @@ class _Session:
         problems += _about_the_end(case, ended, result, bool(data), self.preload is not None)
         stack = self._stack(case, ended, result, scratch, problems) if result.verdict.failing else None
         self._store(result, problems, data, stack)
+        return result, problems
+
+    def _not_run(self, case: CCase, why: str, problems: list[Problem]) -> tuple[TestResult, list[Problem]]:
+        """Record a test that was not run; without problem one that is disabled."""
+        result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {why}")
+        self._store(result, problems, TestData())
+        with self._lock:
+            self.not_run += bool(problems)
         return result, problems
 
     def _stack(
