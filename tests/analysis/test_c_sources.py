@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import subprocess
 
+import numpy as np
 import pytest
 
 from suspectra import Localizer, make_technique
+from suspectra.c_recording.run import record_c
+from suspectra.c_recording.suites import ctest_suite
+from suspectra.evidence.c_recorded_file import CRecordedFile
+from suspectra.evidence.c_recording import CRecordingSource
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.gcov_raw import GcovRawSource
+from suspectra.evidence.source_changes import SourceLines
+from suspectra.evidence.sources import Sources
+from suspectra.measured_file import MeasuredFile
 
 GRAMMAR = """\
 int parse(int n) {
@@ -95,3 +103,68 @@ def test_a_branch_within_a_line_does_not_lead_to_that_line(build_c):
     sentences = [sentence for at in range(len(evidence.elements)) for sentence in report.explain(at).sentences]
     assert "From here control goes to line 2 " not in " ".join(sentences)
     assert any("From here control goes to line 3 in the failing test" in sentence for sentence in sentences)
+
+
+def as_run(text):
+    """A source as it was run, each line of which is a statement."""
+    lines = np.arange(1, text.count("\n") + 1, dtype=np.int32)
+    file = MeasuredFile("a.c", "0", lines, lines, np.full(len(lines), -1, np.int32), ())
+    return CRecordedFile.of(file, lambda: SourceLines.from_text("a.c", text.encode()))
+
+
+TAX = "int tax(int n) {\n  n = n * 7;\n  return n;\n}\n"
+TOLL = "int toll(int n) {\n  n = n + 2;\n  return n;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "lines"),
+    [
+        ("#include <cart.h>\n\n" + TAX + TOLL, [3, 4, 5, 6, 7, 8, 9, 10]),
+        (TAX.replace("7;", "8;  // more") + TOLL, [1, 0, 3, 4, 5, 6, 7, 8]),
+        (TAX.replace("n;", "n;  /* all\n of it */") + TOLL, [1, 2, 3, 5, 6, 7, 8, 9]),
+        (TAX.replace("int n", "long n") + TOLL, [0, 2, 3, 4, 5, 6, 7, 8]),
+        # lines that both functions have don't stand for those of the other
+        (TOLL, [0, 0, 0, 0, 1, 2, 3, 4]),
+        (TAX.replace("return n;", "return 0;") + TOLL.replace("toll", "fee").replace("+ 2", "+ 3"), [1, 2] + [0] * 6),
+        ("", [0] * 8),
+    ],
+)
+def test_lines_are_found_again_in_an_edited_source(new, lines):
+    assert as_run(TAX + TOLL).lines_in(new.encode()).tolist() == [0, *lines]
+
+
+def test_digests_of_lines_that_can_not_be_are_not_used():
+    lines = np.array([1], np.int32)
+    file = MeasuredFile("a.c", "0", lines, lines, np.array([-1], np.int32), ())
+    assert CRecordedFile.of(file, lambda: None).lines_in(b"") is None
+    for numbers in ((0, 1), (2, 1), (1, 1)):
+        digests = SourceLines(tuple((number, 5) for number in numbers))
+        assert CRecordedFile.of(file, lambda digests=digests: digests).lines_in(b"int n;\n") is None
+    far = MeasuredFile("a.c", "0", lines, np.array([1 << 30], np.int32), np.array([-1], np.int32), ())
+    assert CRecordedFile.of(far, lambda: SourceLines(())).lines_in(b"") is None
+
+
+def test_suspects_are_shown_with_their_lines_in_a_source_that_was_edited(build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    record_c(folder, ctest_suite(folder, "build"))
+    source = CRecordingSource(folder)
+    evidence = source.read()
+    path = folder / "src" / "evaluate.c"
+    before = Sources(folder, evidence.files)
+    shown = {line: before.line("src/evaluate.c", line) for line in (30, 31, 32)}
+    path.write_text("/* new */\n#include <stddef.h>\n" + path.read_text())
+    after = Sources(folder, evidence.files)
+    assert {line: after.line("src/evaluate.c", line) for line in shown} == shown
+    again = source.read()
+    assert again.files is evidence.files
+
+
+def test_a_recording_moves_with_its_workspace(build_reckoner, tmp_path):
+    """Notes have absolute paths of sources; the folder may be renamed, or copied from another machine."""
+    folder = build_reckoner(tmp_path / "reckoner")
+    record_c(folder, ctest_suite(folder, "build"))
+    there = CRecordingSource(folder).read()
+    folder.rename(tmp_path / "elsewhere")
+    here = CRecordingSource(tmp_path / "elsewhere").read()
+    assert [file.path for file in here.files] == [file.path for file in there.files]
+    assert not here.problems

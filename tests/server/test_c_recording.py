@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -189,3 +190,18 @@ def test_groups_of_c_tests_are_perhaps_right(client, build_c):
     assert all(one["message"].endswith(groups[0]["heading"]) for one in client.diagnostics[uri])
     done = suspectra(folder, "rank")
     assert all(group["heading"] in done.stdout for group in groups)
+
+
+def test_marks_find_their_lines_in_a_source_that_was_edited_before_the_server_started(client, shared, tmp_path):
+    folder = tmp_path / "reckoner"
+    shutil.copytree(shared, folder)
+    marks = ranked(folder)
+    path = folder / FAULTY
+    text = path.read_text()
+    path.write_text("/* new */\n\n" + text.replace(*FIX))
+    fault = text[: text.index(FIX[0])].count("\n") + 1
+    client.start(folder)
+    moved = {(file, line + 2 if file == FAULTY else line) for file, line in marks - {(FAULTY, fault)}}
+    client.wait(lambda: client.marks(folder))
+    assert client.statuses[-1]["state"] == "stale"
+    assert client.marks(folder).keys() == moved

@@ -155,6 +155,7 @@ def record_c(
     pairs = tuple(mapping)
     paths = SourcePaths(workspace, pairs, test_patterns)
     fields = {
+        "workspace": workspace,
         "mapping": [list(pair) for pair in pairs],
         "test_patterns": list(test_patterns),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_changes import ChangesSincePass
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
 from suspectra.evidence.c_lines import CLineTables
+from suspectra.evidence.c_recorded_file import CRecordedFile
 from suspectra.evidence.c_store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
 from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
@@ -68,6 +70,7 @@ class CRecordingSource:
         self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
         self._damaged: list[str] = []
         self._changes = ChangesSincePass()
+        self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
 
     def watched(self) -> Sequence[str]:
         """Return the log of the recording.
@@ -136,9 +139,20 @@ class CRecordingSource:
         if evidence is None or by_gcovr:
             results = {test.name: _result(test) for test in recording.tests.values()}
             evidence = lines.evidence(recording, results, evidence, digests, problems)
-        since_pass = self._changes.update(recording, self._current_digests(), evidence.files, self._sources_of)
-        self._evidence = evidence = replace(evidence, stacks=self._placed(evidence.files), changed=since_pass)
-        return evidence
+        files = self._with_lines(evidence.files)
+        since_pass = self._changes.update(recording, self._current_digests(), files, self._sources_of)
+        self._evidence = replace(evidence, files=files, stacks=self._placed(files), changed=since_pass)
+        return self._evidence
+
+    def _with_lines(self, files: Sequence[MeasuredFile]) -> tuple[MeasuredFile, ...]:
+        """Files with the digests of their lines; the same objects as before where nothing changed."""
+        previous, self._files = self._files, {}
+        for file in files:
+            known = previous.get(file.path)
+            if known is None or known[0] is not file:
+                known = file, CRecordedFile.of(file, partial(self._recording.lines, file.digest or ""))
+            self._files[file.path] = known
+        return tuple(recorded for _, recorded in self._files.values())
 
     def _current_digests(self) -> dict[str, str]:
         digests = self._digests()
@@ -183,7 +197,8 @@ class CRecordingSource:
 
     def _assembled_with(self) -> tuple[CAssembler, CLineTables]:
         run = self._recording.run
-        mapping = tuple((there, here) for there, here in run.get("mapping", ()))
+        moved = [(run["workspace"], ".")] if run.get("workspace", self.workspace) != self.workspace else []
+        mapping = tuple((there, here) for there, here in [*run.get("mapping", ()), *moved])
         settings = (mapping, tuple(run.get("test_patterns", TEST_PATTERNS)))
         if self._assemblers is None or settings != self._settings:
             self._settings = settings

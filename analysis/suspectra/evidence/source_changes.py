@@ -10,7 +10,8 @@ import difflib
 import hashlib
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from tokenize import TokenError
 
@@ -23,6 +24,7 @@ from suspectra.measured_file import MeasuredFile
 from suspectra.program.languages import is_c, is_python
 
 _MANY_LINES = 5_000
+_MAX_LINES = 1_000_000  # a recording may say anything
 _LINE = struct.Struct("<IQ")  # its number, and the digest of its text
 # comments, and texts in which one may seem to begin
 _TEXT = r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
@@ -148,6 +150,50 @@ class SourceLines:
         """
         return np.array(sorted(set(_changed(old.lines, self.lines))), np.int32)
 
+    def lines_in(self, other: SourceLines, last: int) -> Ints | None:
+        r"""Find the lines in another text.
+
+        Lines that occur often, such as ``return 0;``, could be those of another function. They are found where only
+        equal lines are between them and an earlier line that both texts have once, or edited ones without a ``}``.
+
+        Parameters
+        ----------
+        other : SourceLines
+            Of the other text.
+        last : int
+            The last line that matters.
+
+        Returns
+        -------
+        ndarray of int32, shape (last + 1,), or None
+            For each line of this text, counted from 1, its line in the other; 0 where it is not found. None if
+            lines of this text have impossible numbers.
+
+        Examples
+        --------
+        >>> old = SourceLines.from_text("cart.c", b"int tax() {\n  return 7;\n}\n")
+        >>> new = SourceLines.from_text("cart.c", b"int toll() {\n  return 9;\n}\nint tax() {\n  return 8;\n}\n")
+        >>> old.lines_in(new, 3).tolist()
+        [0, 4, 0, 6]
+        """
+        numbers = np.array([number for number, _ in self.lines], np.int64)
+        if last > _MAX_LINES or np.any(np.diff(numbers, prepend=0) < 1):
+            return None
+        found = np.zeros(last + 1, np.int32)
+        old, new = ([digest for _, digest in source.lines] for source in (self, other))
+        once = _single(old) & _single(new)
+        a_end = b_end = 0
+        for a, b, size in _matcher(old, new).get_matching_blocks():
+            skipped = 0
+            if _CLOSING in old[a_end:a] or _CLOSING in new[b_end:b]:
+                skipped = next((at for at in range(size) if old[a + at] in once), size)
+            here = numbers[a + skipped : a + size]
+            there = np.array([number for number, _ in other.lines[b + skipped : b + size]], np.int32)
+            found[here[here <= last]] = there[here <= last]
+            if skipped < size:
+                a_end, b_end = a + size, b + size
+        return found
+
 
 def changed_columns(files: Sequence[MeasuredFile], then: Mapping[str, bytes | None], now: Mapping[str, bytes]) -> Row:
     r"""Find the statements of measured files that differ from an older state of their sources.
@@ -221,12 +267,23 @@ def _digest(line: str) -> int:
     return int.from_bytes(hashlib.blake2b(line.encode(), digest_size=8).digest(), "little")
 
 
+_CLOSING = _digest("}")
+
+
 def _changed(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> Iterator[int]:
-    digests = [line for _, line in old], [line for _, line in new]
-    # without the heuristic the time grows with the square of the most frequent line
-    matcher = difflib.SequenceMatcher(None, *digests, autojunk=len(new) > _MANY_LINES)
+    matcher = _matcher([line for _, line in old], [line for _, line in new])
     for tag, _, _, first, end in matcher.get_opcodes():
         if tag in ("replace", "insert"):
             yield from (number for number, _ in new[first:end])
         elif tag == "delete":
             yield from (number for number, _ in new[max(first - 1, 0) : first + 1])
+
+
+def _matcher(old: list[int], new: list[int]) -> difflib.SequenceMatcher[int]:
+    # without the heuristic the time grows with the square of the most frequent line
+    return difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _MANY_LINES)
+
+
+def _single(lines: Iterable[int]) -> set[int]:
+    """Lines that occur once."""
+    return {line for line, count in Counter(lines).items() if count == 1}
