@@ -119,6 +119,34 @@ def test_a_text_that_has_run_does_not_run_again(client, project):
     assert nothing_runs(client, project, seen)
 
 
+def test_a_text_runs_again_where_another_one_has_run_since(client, project):
+    """As after `git checkout` of one file, and a save of another: what is saved then has been saved before."""
+    (project / "halving.py").write_text("def halve(n):\n    return n / 2\n")
+    start(client, project)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    wait_for_run(client, seen)
+    assert list(verdicts(client).values()).count("failed") == 1
+    (project / "doubling.py").write_text(DOUBLING)
+    change = {"textDocument": {"uri": (project / "doubling.py").as_uri(), "version": 3}}
+    client.notify("textDocument/didChange", {**change, "contentChanges": [{"text": DOUBLING}]})  # the editor reads it
+    client.open(project / "halving.py")
+    seen = len(client.statuses)
+    save(client, project / "halving.py", "def halve(n):\n    return n // 2\n")
+    wait_for_run(client, seen)
+    assert list(verdicts(client).values()).count("failed") == 0
+    ran(project)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    until(lambda: ran(project)[:1] == [DOUBLE])
+    client.ask_until(lambda: verdicts(client)[DOUBLE] == "failed")
+    client.wait(lambda: client.statuses[-1]["state"] == "ready")
+    (project / "doubling.py").write_text(DOUBLING)  # by another program, and what is saved next is as it was
+    save(client, project / "halving.py")
+    client.ask_until(lambda: verdicts(client)[DOUBLE] == "passed")
+    assert not any("each save starts" in message["message"] for message in client.logged)
+
+
 def test_comments_and_layout_are_no_reason_to_run_tests(client, project):
     start(client, project)
     seen = len(client.statuses)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import posixpath
 import struct
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,9 +18,10 @@ from functools import cached_property
 from suspectra.errors import Problem, UsageError
 from suspectra.quantity import many, some
 from suspectra.selection.changes import Changes, Workspace, changes, other_files
+from suspectra.selection.importers import Importers
 from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
 from suspectra.selection.revision import Revision
-from suspectra_recorder.instrumentation.outline import ANYTHING, Difference
+from suspectra_recorder.instrumentation.outline import Difference
 from suspectra_recorder.log.frames import DAMAGE
 from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import recording_folder
@@ -54,6 +54,8 @@ class Selection:
         How many seconds one of the tests took at most.
     command : tuple of str
         How the tests are run, as in the newest run.
+    reached : bool
+        Whether what changed reaches any of the tests, those that failed included.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Selection:
     others: tuple[str, ...] = ()
     longest: float = 0.0
     command: tuple[str, ...] = ("pytest",)
+    reached: bool = False
 
     def fields(self, *, live: bool) -> SelectionFields:
         """Return what pytest needs to know.
@@ -202,18 +205,23 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     >>> selection = chosen(recorded, Changes({tax: EVERYTHING}))
     >>> selection.affected, selection.left_out
     ({'test_shop.py::test_tax': ('tax.py', 'tax.py: what runs at import')}, {'test_shop.py::test_cart': '3.12.3'})
+    >>> selection.reached
+    True
     """
-    importers = _Importers(changed.imports, {v.path for v in recorded.versions()})
+    importers = Importers(changed.imports, {v.path for v in recorded.versions()})
     views = {s: _View(s, recorded, changed, importers, age) for s in {t.rows.section for t in recorded.tests.values()}}
     failed: list[str] = []
     affected: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, str] = {}
+    reached = False
     for name, test in recorded.tests.items():
         if changed.gone and views[test.rows.section].lost(test):
             continue
+        reasons = tuple(dict.fromkeys(views[test.rows.section].reasons(test)))
+        reached = reached or bool(reasons)
         if test.failing:
             failed.append(name)
-        elif reasons := tuple(dict.fromkeys(views[test.rows.section].reasons(test))):
+        elif reasons:
             affected[name] = reasons
         else:
             left_out[name] = test.rows.section.python
@@ -221,7 +229,7 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
     longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
     known = len(failed) + len(affected) + len(left_out)
-    return Selection(known, tuple(failed), affected, left_out, longest=longest, command=recorded.command)
+    return Selection(known, tuple(failed), affected, left_out, (), longest, recorded.command, reached)
 
 
 class _View:
@@ -232,7 +240,7 @@ class _View:
         section: Section,
         recorded: RecordedTests,
         changed: Changes,
-        importers: _Importers,
+        importers: Importers,
         age: Callable[[str], int],
     ):
         self.section, self.recorded, self.changed = section, recorded, changed
@@ -405,94 +413,6 @@ class _View:
             if self.age(path) > self.section.started
             for importer in importers
         }
-
-
-class _Importers:
-    """Which files import which, by paths.
-
-    A dotted name may mean any file whose path ends with it, if the folder above is not a package, so that modules may
-    be imported from it.
-    """
-
-    def __init__(self, imports: Mapping[str, tuple[str, ...]], paths: set[str]):
-        self.imports = imports
-        self.paths = paths
-        self.names = {name.rpartition(".")[2] for names in imports.values() for name in names}
-        self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
-
-    def reached_from(self, seeds: Mapping[str, str]) -> dict[str, str]:
-        """The seeds and all files that import any of them, directly or not, each with the seed's value."""
-        found = dict(sorted(seeds.items()))
-        pending = list(found)
-        while pending:
-            path = pending.pop()
-            for importer in self._direct[path] | self._direct[ANYTHING]:
-                if importer not in found:
-                    found[importer] = found[path]
-                    pending.append(importer)
-        return found
-
-    def elsewhere(self, paths: set[str]) -> dict[str, set[str]]:
-        """Paths of other files that the given ones would import if they existed, with the files that import them."""
-        roots = {root for path in self.paths for root in self._roots(path)}
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for path in paths:
-            for file in self._relative(path):
-                found[file].add(path)
-            for name in self.imports.get(path, ()):
-                if not name.startswith((".", ANYTHING)):
-                    for file in _files_of(name):
-                        for root in roots:
-                            found[f"{root}/{file}" if root else file].add(path)
-        return {file: importers for file, importers in found.items() if file not in paths}
-
-    @cached_property
-    def _direct(self) -> defaultdict[str, set[str]]:
-        known: defaultdict[str, set[str]] = defaultdict(set)
-        for path in self.paths:
-            for root in self._roots(path):
-                known[path[len(root) + 1 :] if root else path].add(path)
-        direct: defaultdict[str, set[str]] = defaultdict(set)
-        for path, names in self.imports.items():
-            for name in names:
-                if name == ANYTHING:
-                    direct[ANYTHING].add(path)
-                elif not name.startswith("."):
-                    for file in _files_of(name):
-                        for imported in known.get(file, ()):
-                            direct[imported].add(path)
-            for file in self._relative(path):
-                direct[file].add(path)
-        return direct
-
-    def _relative(self, path: str) -> Iterator[str]:
-        for name in self.imports.get(path, ()):
-            if name.startswith("."):
-                bare = name.lstrip(".")
-                folder = path
-                for _ in range(len(name) - len(bare)):
-                    folder = posixpath.dirname(folder)
-                yield posixpath.join(folder, "__init__.py")
-                yield from (posixpath.join(folder, file) for file in _files_of(bare))
-
-    def _roots(self, path: str) -> Iterator[str]:
-        """The folders above a file from which it may be imported."""
-        folder = posixpath.dirname(path)
-        while True:
-            if folder not in self.packages:
-                yield folder
-            if not folder:
-                return
-            folder = posixpath.dirname(folder)
-
-
-def _files_of(name: str) -> Iterator[str]:
-    """The files that may run when a dotted name is imported: those of its packages, and its own."""
-    parts = [part for part in name.split(".") if part]
-    for length in range(1, len(parts) + 1):
-        base = "/".join(parts[:length])
-        yield f"{base}.py"
-        yield f"{base}/__init__.py"
 
 
 def _concerns(difference: Difference, unit: str) -> bool:

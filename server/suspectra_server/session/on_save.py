@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.source import parse
@@ -73,11 +74,12 @@ class OnSave:
         """Run tests unless they have run with this code: comments and layout are none."""
         async with self._in_order:
             code = await asyncio.to_thread(_code_of, source)
+            known = self._codes.get((folder, path))
+            self._codes[folder, path] = code
+            # the same code may have been replaced and brought back meanwhile, or other files may have changed
+            if known == code and not folder.snapshot.saved and not await asyncio.to_thread(_reaches_tests, folder.root):
+                return
         if folder.removed:
-            return
-        known = self._codes.get((folder, path))
-        self._codes[folder, path] = code
-        if known == code and not folder.snapshot.saved:
             return
         folder.saved(path)
         self._waiting[folder] = None
@@ -201,6 +203,13 @@ def _verdicts(folder: Folder) -> dict[str, str]:
     """How the tests of a folder ended, by their names."""
     evidence = folder.snapshot.ranking.evidence
     return {test.name: test.verdict.value for test in evidence.tests} if evidence is not None else {}
+
+
+def _reaches_tests(root: Path) -> bool:
+    """Whether tests of a folder have run with other code than there is now."""
+    from suspectra.selection.selection import select
+
+    return select(str(root)).reached
 
 
 def _code_of(source: str) -> int:
