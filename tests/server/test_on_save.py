@@ -358,11 +358,43 @@ def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
     client.ask_until(lambda: client.marks(project))
     ran(project)
     (project / "by").unlink()
-    save(client, project / "doubling.py", DOUBLING.replace("n * 2", "n * two") + "two = 2\n")
-    client.ask_until(lambda: verdicts(client)[DOUBLE] == "passed")
-    others = set((project / "by").read_text().split()) - same
-    assert others, "what runs at import needs a new process"
-    assert DOUBLE in ran(project)
+    seen = len(client.statuses)
+    save(
+        client,
+        project / "doubling.py",
+        DOUBLING.replace("n * 2", "n * two") + "import time\ntwo = 2\ntime.sleep(0.5)\n",
+    )
+    wait_for_run(client, seen)
+    assert ran(project) == [DOUBLE, HALF], "the new process is not ended with the request that was refused"
+    assert set((project / "by").read_text().split()) - same, "what runs at import needs a new process"
+    client.wait(lambda: client.statuses[-1]["state"] == "noFailingTests")
+
+
+def test_a_process_waits_again_once_the_tests_can_be_collected(client, project):
+    """People save what can't be imported all the time, and go on typing."""
+    same = start_with_a_waiting_process(client, project)
+    save(client, project / "doubling.py", "def double(n:\n")
+    client.wait(lambda: client.statuses[-1]["collectionErrors"])
+    client.edit((project / "doubling.py").as_uri(), (0, 0), (0, 0), "\n", version=3)
+    client.wait(lambda: any("the next save starts a new process" in message["message"] for message in client.logged))
+    save_and_wait(client, project, DOUBLING)
+    for _ in range(30):
+        time.sleep(1)  # in which a process may collect the tests
+        if (by := save_and_wait(client, project, WRONG)) & save_and_wait(client, project, DOUBLING):
+            break
+    assert by
+    assert not by & same
+    assert not any("each save starts" in message["message"] for message in client.logged)
+
+
+def test_a_process_that_waits_belongs_to_its_command(client, project):
+    same = start_with_a_waiting_process(client, project)
+    client.configuration = {"run": "onSave", "testCommand": [*COMMAND, "--deselect", HALF]}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.wait(lambda: [message["method"] for message in client.asked].count("workspace/configuration") > 1)
+    ran(project)
+    assert not same & save_and_wait(client, project, DOUBLING.replace("n / 2", "n / 2.0"))
+    assert HALF not in ran(project)
 
 
 def test_a_process_waits_on_while_a_new_one_runs_some_tests_again(client, project):

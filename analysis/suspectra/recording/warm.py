@@ -46,6 +46,17 @@ class Refused(Exception):
     """
 
 
+class NotCollected(EvidenceError):
+    """The tests can't be collected from the sources as they are now; another time they may be.
+
+    Examples
+    --------
+    >>> raise NotCollected(Problem("", "", "not all tests can be collected", "see the errors of the next run"))
+    Traceback (most recent call last):
+    suspectra.recording.warm.NotCollected: not all tests can be collected. Fix: …
+    """
+
+
 class WarmTests:
     r"""A process that has collected the tests of a workspace, and waits.
 
@@ -123,17 +134,24 @@ class WarmTests:
 
         Raises
         ------
+        NotCollected
+            When they can't be, because of the sources.
         EvidenceError
-            When they can't be, or not by a process that waits.
+            When they can't be collected in time, or not by a process that waits.
         """
         try:
             greeting: Greeting = json.loads(next(self._process.lines(COLLECT_S)))
-        except (EOFError, TimeoutError):
+        except TimeoutError:
+            cause = f"pytest did not collect the tests within {COLLECT_S:.0f} s"
+            raise EvidenceError(_problem(cause)) from None
+        except EOFError:
             self._process.ended()
             last = next((line for line in reversed(self._process.printed) if line.strip()), "it printed nothing")
-            raise self._process.error or _unusable(f"pytest did not collect the tests: {last.strip()}") from None
+            cause = f"pytest did not collect the tests: {last.strip()}"
+            raise self._process.error or NotCollected(_problem(cause)) from None
         if greeting["unusable"]:
-            raise _unusable(greeting["unusable"])
+            problem = _problem(greeting["unusable"])
+            raise NotCollected(problem) if greeting["broken"] else EvidenceError(problem)
         self.tests, self.once = greeting["tests"], greeting["once"]
 
     def run(
@@ -271,5 +289,5 @@ class _Follow:
             self._stop()
 
 
-def _unusable(cause: str) -> EvidenceError:
-    return EvidenceError(Problem("", "", cause, "tests that run on save are run by a new process each time"))
+def _problem(cause: str) -> Problem:
+    return Problem("", "", cause, "tests that run on save are run by a new process each time")

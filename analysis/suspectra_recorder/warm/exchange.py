@@ -12,7 +12,7 @@ class Greeting(TypedDict):
 
     Examples
     --------
-    >>> greeting: Greeting = {"tests": 817, "once": ["a socket is open"], "unusable": ""}
+    >>> greeting: Greeting = {"tests": 817, "once": ["a socket is open"], "unusable": "", "broken": False}
     >>> greeting["once"]
     ['a socket is open']
     """
@@ -23,6 +23,8 @@ class Greeting(TypedDict):
     """Why the process can't be forked, so that it runs one request and ends; empty if it can."""
     unusable: str
     """Why it can't be asked at all, and ends; empty if it can."""
+    broken: bool
+    """Whether that is because of the sources as they are now, so that it may be otherwise after the next edit."""
 
 
 class RunRequest(TypedDict):

@@ -127,11 +127,12 @@ class _Warm:
         config = session.config
         recording: Any = config.pluginmanager.get_plugin("suspectra-session")
         unusable = next((f"pytest's option {name} is set" for name in _UNUSABLE if getattr(config.option, name, 0)), "")
-        if session.testsfailed:
-            unusable = "not all tests can be collected"
-        elif not hasattr(recording, "recorder"):
+        if not unusable and not hasattr(recording, "recorder"):
             unusable = "nothing can be recorded"
-        greeting: Greeting = {"tests": len(session.items), "once": [], "unusable": unusable}
+        broken = not unusable and session.testsfailed > 0
+        if broken:
+            unusable = "not all tests can be collected"
+        greeting: Greeting = {"tests": len(session.items), "once": [], "unusable": unusable, "broken": broken}
         if unusable:
             self._say(greeting)
             raise _Gone

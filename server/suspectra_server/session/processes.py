@@ -147,7 +147,11 @@ def lower_priority(event: Event) -> None:
 async def _events(
     trust: Trust, do: Callable[[Callable[[Event], object]], None], token: Token
 ) -> AsyncGenerator[Event, None]:
-    """Do something in a thread of its own, and yield the events that it reports."""
+    """Do something in a thread of its own, and yield the events that it reports.
+
+    Whoever takes no more of them cancels the token. What has ended by itself leaves it alone: another program may run
+    with the same one.
+    """
     trust.require()
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | Exception] = asyncio.Queue()
@@ -165,18 +169,21 @@ async def _events(
         except Exception as error:
             notify(error)
 
+    ended = False
     threading.Thread(target=work, name="suspectra-run", daemon=True).start()
     try:
         while True:
             event = await events.get()
             free.release()
+            ended = isinstance(event, (Ended, Exception))
             if isinstance(event, Exception):
                 raise event
             yield event
-            if isinstance(event, Ended):
+            if ended:
                 return
     finally:
-        token.cancelled = True
+        if not ended:
+            token.cancelled = True
         left.set()
 
 

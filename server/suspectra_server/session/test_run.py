@@ -306,7 +306,9 @@ class TestRun:
                 log.end()
         if run.cancelled:
             return False, False
-        if status >= _USAGE:
+        if status < _USAGE:
+            self.warm.collected(folder)
+        else:
             failure = trouble or f"{' '.join(shown)}: {in_words(status)}: {log.last.strip() or 'no output'}"
             self.failures[folder.uri] = failure
             if run.on_save:
