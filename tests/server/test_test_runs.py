@@ -131,6 +131,20 @@ def test_output_comes_while_the_tests_run(client, project):
     assert client.command("cancelTests") is True
 
 
+def test_that_nothing_can_be_ranked_yet_is_no_notification_while_tests_run(client, project):
+    """Which would come again and again, as its numbers change."""
+    (project / "test_aaa.py").write_text(
+        "import time\n\nimport pytest\n\n\ndef test_fails():\n    assert [] == [1]\n\n\n"
+        "@pytest.mark.parametrize('n', range(20))\ndef test_skipped(n):\n    time.sleep(0.1)\n"
+        "    pytest.skip('later')\n"
+    )
+    client.initialize(project, options={"testCommand": ["pytest", "test_aaa.py"], "showNotifications": "always"})
+    assert client.command("runTests") is True
+    client.wait(lambda: any("that may be a suspect; 20 were skipped" in said["message"] for said in client.messages))
+    said = [message["message"] for message in client.messages + client.logged]
+    assert sum("that may be a suspect" in message for message in said) == 1
+
+
 def test_why_a_run_failed_stays_until_the_next_one(client, project):
     client.start(project, options={"testCommand": ["no-such-program"]})
     run(client)

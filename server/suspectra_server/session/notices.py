@@ -61,14 +61,14 @@ class Notices:
     def report_problems(self, folder: Folder) -> None:
         """Notify of the problems of the evidence, each once.
 
-        While tests run, many problems are about tests that have not been run again yet. They go away by themselves, so
-        only those that remain at the end are reported.
+        While tests run, many problems are about tests that have not run yet. They go away by themselves, so only those
+        that remain at the end are reported.
         """
         self.forget(folder)
         ranking = folder.snapshot.ranking
         if not ranking.problems or ranking.state is State.NO_EVIDENCE or folder.removed:
             return
-        if ranking.state is State.ERROR:
+        if ranking.state is State.ERROR and not self._test_run.runs(folder):
             self._report(folder, ranking)
         else:
             self._pending[folder] = asyncio.ensure_future(self._report_when_complete(folder))
