@@ -166,6 +166,7 @@ class _Session:
         self.running = False
         self.whole: dict[str, None] = {}  # the files of modules that were loaded with all of their tests
         self.broken: dict[str, None] = {}
+        self.tried: dict[str, None] = {}  # the names that were loaded, under which an earlier run may have failed to
         self.loading = ""  # the name that the loader is asked for
         self.unloaded: dict[int, tuple[Any, CollectionError]] = {}  # by id: tests that stand for what can't be loaded
         self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
@@ -199,10 +200,12 @@ class _Session:
     def _load_module(self, load: Callable[..., Any], loader: Any, module: Any, *arguments: Any, **more: Any) -> Any:
         if not getattr(loader, "testNamePatterns", None) and (name := self._file(module)) is not None:
             self.whole[name] = None
+            self.tried[module.__name__] = None
         return load(loader, module, *arguments, **more)
 
     def _load_name(self, load: Callable[..., Any], loader: Any, name: str, *arguments: Any, **more: Any) -> Any:
         outer, self.loading = self.loading, name
+        self.tried[name] = None
         try:
             return load(loader, name, *arguments, **more)
         finally:
@@ -222,8 +225,9 @@ class _Session:
         """The error that keeps a module, or a name in it, from being loaded by its dotted name."""
         scope, words = self.recorder.scope, name.split(".")
         for count in range(len(words), 0, -1):
-            path = os.path.join(*words[:count]) + ".py"
-            found = next((os.path.join(p, path) for p in sys.path if os.path.isfile(os.path.join(p, path))), None)
+            base = os.path.join(*words[:count])
+            paths = (os.path.join(p, base) + end for p in sys.path for end in (f"{os.sep}__init__.py", ".py"))
+            found = next(filter(os.path.isfile, paths), None)
             if found and (file := scope.name(found)):
                 inner = words[count:] if isinstance(error, AttributeError) else []  # else it is all of the module
                 return describe(error, scope.name, scope.root, collector="::".join([file, *inner]), home=found)
@@ -276,7 +280,8 @@ class _Session:
             file = name.partition("::")[0]
             if file in files:
                 files[file].append(name)
-        self.recorder.collected(files, {"", *self.whole, *self.broken, *(f"{n.partition('::')[0]}::" for n in names)})
+        tests_of = (f"{name.partition('::')[0]}::" for name in names)
+        self.recorder.collected(files, {"", *self.whole, *self.broken, *self.tried, *tests_of})
 
     def _listen_between(self, result: Any, classes: dict[str, list[Any]]) -> Callable[[], None]:
         """Record setups and teardowns of classes and modules that fail or skip all tests."""

@@ -167,6 +167,37 @@ def test_a_module_that_cannot_be_imported_is_recorded_as_with_pytest(shop, bare)
     assert RecordingSource(shop).read().collection_errors == ()
 
 
+@pytest.mark.parametrize(
+    "command", [["python", "-m", "unittest"], ["python", "-m", "unittest", "discover", "pkg", "-t", "."]]
+)
+def test_a_package_that_could_not_be_imported_is_no_error_once_it_can(tmp_path, bare, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "test_inside.py").write_text(
+        "import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n"
+    )
+    (package / "__init__.py").write_text("x = (\n")
+    record(tmp_path, bare, *command)
+    (error,) = RecordingSource(tmp_path).read().collection_errors
+    assert error.file == "pkg/__init__.py"
+    (package / "__init__.py").write_text("x = 1\n")
+    assert record(tmp_path, bare, *command)[0] == 0
+    assert RecordingSource(tmp_path).read().collection_errors == ()
+    assert verdicts(tmp_path) == {"pkg/test_inside.py::T::test": "passed"}
+
+
+def test_a_name_that_could_not_be_found_is_no_error_once_it_can(tmp_path, bare, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ["python", "-m", "unittest", "more.test_later"]
+    record(tmp_path, bare, *command)
+    assert len(RecordingSource(tmp_path).read().collection_errors) == 1
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "test_later.py").write_text("")
+    record(tmp_path, bare, *command)
+    assert RecordingSource(tmp_path).read().collection_errors == ()
+
+
 def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
     tests = shop / "tests"
     (tests / "test_load.py").write_text("def load_tests(loader, tests, pattern):\n    raise ValueError('no list')\n")

@@ -57,7 +57,7 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
 
 
 def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, ...]:
-    """The command that runs pytest in a folder, for experiments with its tests.
+    """The command that runs pytest in a folder, for experiments with its tests and processes that wait with them.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, 
     """
     command = python_command(root, settings)
     if runs_programs(settings, recorder) or "unittest" in command:
-        cause = "only tests that pytest runs can be run again with something altered"
+        cause = "its tests are not run by pytest"
         raise UsageError(Problem(root.name, "", cause, "let the setting testCommand run pytest, and record the tests"))
     return command
 
