@@ -43,7 +43,8 @@ STATES = {
     State.RANKING: "A ranking is being made. Sent only when it takes long enough to be noticed.",
     State.READY: "The ranking is current.",
     State.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
-    State.ERROR: "The evidence can't be read, or tests could not be collected; the last good ranking stays.",
+    State.ERROR: "The evidence can't be read or ranked, or tests could not be collected; the last good ranking stays "
+    "until a test passes that failed in it.",
     State.RUNNING_TESTS: "The tests are running.",
     State.STALE: "The sources changed since the tests ran. Marks move with the text; edited lines lose theirs.",
 }

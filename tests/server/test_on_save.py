@@ -236,6 +236,23 @@ def test_outcomes_of_old_code_never_look_current(client, project):
     client.wait_for_state("noFailingTests", after=len(client.statuses))
 
 
+def test_what_failed_before_is_not_shown_where_only_a_test_fails_that_executes_nothing(client, project):
+    """There is nothing to rank then, but what was ranked last is no longer so."""
+    start(client, project)
+    seen = len(client.statuses)
+    save(client, project / "doubling.py", WRONG)
+    wait_for_run(client, seen)
+    client.ask_until(lambda: client.marks(project))
+    (project / "tests" / "test_c.py").write_text("def test_new():\n    assert 1 == 2\n")
+    save(client, project / "doubling.py", DOUBLING)
+    client.ask_until(lambda: verdicts(client).get("tests/test_c.py::test_new") == "failed")
+    assert verdicts(client)[DOUBLE] == "passed"
+    client.ask_until(lambda: client.statuses[-1]["state"] == "error")
+    shown = {uri.rpartition("/")[2]: found[0]["code"] for uri, found in client.diagnostics.items() if found}
+    assert shown == {"test_c.py": "failing-test"}
+    assert client.statuses[-1]["failed"] == 1
+
+
 def test_after_typing_ended(client, project):
     start(client, project, "onIdle")
     began = time.monotonic()

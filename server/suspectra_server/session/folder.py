@@ -308,7 +308,8 @@ class Folder:
         """Show a ranking in place of the last one."""
         ranking = result.ranking
         last = self.snapshot.ranking
-        if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
+        stays = last.report is not None and ranking.state is not State.NO_FAILING_TESTS and last.holds_after(ranking)
+        if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
         if ranking.files is not last.files or ranking.other_versions != last.other_versions:
             self.texts.forget_except([*ranking.files.values(), *ranking.other_versions])

@@ -117,6 +117,11 @@ class Ranking:
         mine, others = self.evidence, other.evidence
         return mine is not None and others is not None and mine.tests == others.tests  # their durations differ
 
+    def holds_after(self, newer: Ranking) -> bool:
+        """Whether it may be shown on with a newer one without suspects: no test that failed in it has passed since."""
+        known = newer.evidence is not None and newer.evidence.tests
+        return not known or self.failing.keys() <= newer.failing.keys()
+
     def with_state_of(self, newer: Ranking) -> Ranking:
         """The same ranking as the last good one, with the state and problems of a newer one without suspects."""
         return replace(
@@ -303,7 +308,7 @@ class Ranking:
     @property
     def failed(self) -> int:
         """How many tests failed."""
-        return self.over_all.spectrum.counts.failed if self.report is not None else 0
+        return self.over_all.spectrum.counts.failed if self.report is not None else len(self.failing)
 
     def recorded_line(self, element: int) -> RecordedLine:
         """The file and the line of an element, as it was run."""
