@@ -269,10 +269,11 @@ def test_after_typing_ended(client, project):
 def test_a_long_run_pauses_while_somebody_types(client, project):
     start(client, project)
     (project / "tests" / "test_gate.py").write_text(GATE)
+    seen, uri = len(client.statuses), (project / "doubling.py").as_uri()
     save(client, project / "doubling.py", DOUBLING.replace("n * 2", "2 * n"))
-    uri = (project / "doubling.py").as_uri()
-    until(lambda: (project / "waits").exists())
+    client.wait_for_state("runningTests", after=seen)
     client.edit(uri, (0, 0), (0, 0), "\n", version=3)
+    until(lambda: (project / "waits").exists())
     time.sleep(2)
     assert client.statuses[-1]["state"] == "runningTests", "typing at once does not end it"
     client.edit(uri, (0, 0), (0, 0), "\n", version=4)
