@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 
 import numpy as np
@@ -9,14 +10,17 @@ import pytest
 
 from suspectra import Localizer, make_technique
 from suspectra.c_recording.run import record_c
-from suspectra.c_recording.suites import ctest_suite
+from suspectra.c_recording.suites import ctest_suite, shell_suite
 from suspectra.evidence.c_recorded_file import CRecordedFile
 from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.gcov_raw import GcovRawSource
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import Sources
 from suspectra.measured_file import MeasuredFile
+from suspectra.output.agent import write_agent
+from suspectra.output.ranking import Listing
+from suspectra.output.table import write_table
 
 GRAMMAR = """\
 int parse(int n) {
@@ -168,3 +172,60 @@ def test_a_recording_moves_with_its_workspace(build_reckoner, tmp_path):
     here = CRecordingSource(tmp_path / "elsewhere").read()
     assert [file.path for file in here.files] == [file.path for file in there.files]
     assert not here.problems
+
+
+FEE = """\
+static int product(int a, int b) { return a * b; }
+int fee(int price) {
+  int sum = product(price,
+                    2);
+  if (!price)
+    return 0;
+  return sum;
+}
+int main(int n, char **v) {
+  return fee(n - 1) != 2;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [("2);", "3);", {3, 5}), ("!price", "0", {3, 7}), ("int fee", "long fee", {2}), ("return sum", "return -sum", {7})],
+)
+def test_a_change_in_a_line_without_code_counts_for_what_is_around_it(build_c, old, new, lines):
+    """Only some lines of a long expression have code; `if (0)` has none, nor has its branch."""
+    program = build_c({"fee.c": FEE})
+    shell = program.workspace / "tests.txt"
+    shell.write_text("one\tbuild/program one\n")
+    record_c(program.workspace, shell_suite(program.workspace, "tests.txt"))
+    build_c({"fee.c": FEE.replace(old, new).replace("!= 2", "!= 7")}, workspace=program.workspace)
+    record_c(program.workspace, shell_suite(program.workspace, "tests.txt"))
+    evidence = CRecordingSource(program.workspace).read()
+    found = {evidence.elements.location(int(at)).line for at in evidence.changed["one"]}
+    assert found - {10} == lines
+
+
+def test_the_agent_is_told_how_to_record_programs_again(build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    record_c(folder, ctest_suite(folder, "build"))
+    evidence = CRecordingSource(folder).read()
+    report = Localizer(make_technique("ochiai")).update(evidence)
+    written = io.StringIO()
+    write_agent(Listing(report, evidence, (), top=1), written, Sources(folder))
+    assert written.getvalue().endswith("After a change: build, then run suspectra record-c as before\n")
+
+
+def test_the_name_of_a_function_goes_before_its_parameters_in_a_narrow_table(tmp_path):
+    lines = np.array([1, 2], np.int32)
+    name = "shop::Basket::add(shop::Article const&, std::vector<int> const&) const"
+    file = MeasuredFile("cart.cpp", None, lines, lines, np.array([0, 0], np.int32), ((name, 1, 2),))
+    tests = (TestResult("a", Verdict.FAILED), TestResult("b", Verdict.PASSED))
+    rows = (np.array([0, 1], np.int32), np.array([1], np.int32))
+    evidence = Evidence("by hand", tests, (file,), rows, np.zeros(0, np.int32))
+    source = "void Basket::add(Article const &article, std::vector<int> const &sizes) const {\n\n"
+    (tmp_path / "cart.cpp").write_text(source)
+    report = Localizer(make_technique("ochiai")).update(evidence)
+    written = io.StringIO()
+    write_table(Listing(report, evidence, (), top=1), written, Sources(tmp_path))
+    assert "  shop::Basket::add()  " in written.getvalue()

@@ -135,7 +135,7 @@ def test_a_profile_of_another_build_is_said(recorded, build_c):
     )
     evidence = read(program, profiles)
     assert "of another build" in texts(evidence)
-    assert "and so it is with 3 other files" in texts(evidence)
+    assert "and so it is with 3 others" in texts(evidence)
     assert "other.c" in {file.path for file in evidence.files}
 
 

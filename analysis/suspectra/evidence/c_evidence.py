@@ -14,6 +14,7 @@ from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c_object import CObject
+from suspectra.quantity import many
 
 NOTHING = np.zeros(0, np.int32)
 
@@ -172,7 +173,7 @@ def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
             result += group
         else:
             first = group[0]
-            cause = f"{first.cause} (and so it is with {len(group) - 1} other files)"
+            cause = f"{first.cause} (and so it is with {len(group) - 1} others)"
             result.append(replace(first, cause=cause))
     return result
 
@@ -185,7 +186,7 @@ def _not_conserved(
         return []
     some = ", ".join(names[:3])
     cause = (
-        f"in {len(names)} tests ({some}) some counts come out negative, so a few lines may be wrong: the program "
-        "crashed, jumped with longjmp, or its threads counted at the same time"
+        f"in {many(len(names), 'test')} ({some}) some counts come out negative, so a few lines may be wrong: the "
+        "program crashed, jumped with longjmp, or its threads counted at the same time"
     )
     return [Problem(source, "", cause, "for threads, build with -fprofile-update=atomic")]

@@ -12,6 +12,7 @@ from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.gcovr import gcovr_table
 from suspectra.evidence.line_tables import FileLines, LineAssembler, LineTable, TableRow
 from suspectra.evidence.source_paths import SourcePaths
+from suspectra.quantity import many
 
 _MAX_TABLE = 1 << 28  # bytes of one test's lines
 _AGAIN = "record all tests again"
@@ -131,7 +132,7 @@ def _by_counters(counted: Evidence) -> dict[str, LineTable]:
 
 def _changed(path: str, names: Sequence[str]) -> Problem:
     some = ", ".join(names[:3])
-    cause = f"it changed since {len(names)} tests ({some}) were recorded, and counts as not executed by these"
+    cause = f"it changed since tests were recorded, and counts as not executed by {many(len(names), 'test')} ({some})"
     return Problem(path, "", cause, _AGAIN)
 
 

@@ -21,6 +21,7 @@ from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.observation import Observation
 from suspectra.program import Program
+from suspectra.program.languages import is_c
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -233,8 +234,8 @@ class Evidence:
     >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32))
     >>> evidence.spectrum().counts.ep.tolist()
     [1, 0]
-    >>> evidence.elements.files, evidence.program.files[0].path
-    (('cart.py',), 'cart.py')
+    >>> evidence.elements.files, evidence.program.files[0].path, evidence.of_c
+    (('cart.py',), 'cart.py', False)
     >>> [test.name for test in evidence.failing], evidence.digests
     (['test_all'], {'cart.py': None})
     """
@@ -277,6 +278,11 @@ class Evidence:
     def digests(self) -> dict[str, str | None]:
         """The digests of the measured files by path, None where one is not known."""
         return {file.path: file.digest for file in self.files}
+
+    @property
+    def of_c(self) -> bool:
+        """Whether it is of a program in C or C++."""
+        return any(is_c(file.path) for file in self.files)
 
     @cached_property
     def elements(self) -> Elements:

@@ -17,7 +17,7 @@ from tokenize import TokenError
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.versions import changed_statements
 from suspectra.measured_file import MeasuredFile
@@ -232,6 +232,10 @@ def changed_columns(files: Sequence[MeasuredFile], then: Mapping[str, bytes | No
 def statements_with(lines: Ints, file: MeasuredFile) -> Ints:
     """Find the statements of a file that have one of some lines.
 
+    A line of a function may be in no statement: compilers count only some lines of a long expression, and none of a
+    declaration or of a decision that is constant. It stands for the statements around it in its function, unless one of
+    these has a line of its own among the lines.
+
     Parameters
     ----------
     lines : ndarray of int, shape (k,)
@@ -250,9 +254,29 @@ def statements_with(lines: Ints, file: MeasuredFile) -> Ints:
     >>> cart = MeasuredFile("cart.py", None, lines, lines + 1, np.array([-1, -1], np.int32), ())
     >>> statements_with(np.array([4]), cart).tolist()
     [1]
+    >>> tax = MeasuredFile("tax.c", None, lines, lines, np.array([0, 0], np.int32), (("tax", 1, 4),))
+    >>> statements_with(np.array([2]), tax).tolist(), statements_with(np.array([2, 3]), tax).tolist()
+    ([0, 1], [1])
     """
     changed = np.searchsorted(lines, file.line) < np.searchsorted(lines, file.end_line, "right")
-    return np.flatnonzero(changed)
+    found = set(np.flatnonzero(changed).tolist())
+    for line in lines[~_inside(lines, file.line, file.end_line)].tolist():
+        at = int(np.searchsorted(file.line, line))
+        around = [near for near in (at - 1, at) if 0 <= near < len(file.line) and _in_one_function(file, line, near)]
+        if not any(changed[near] for near in around):
+            found.update(around)
+    return np.array(sorted(found), np.int64)
+
+
+def _inside(lines: Ints, first: Ints, last: Ints) -> Bools:
+    """Whether each line is in one of some spans."""
+    return np.searchsorted(first, lines, "right") > np.searchsorted(np.sort(last), lines)
+
+
+def _in_one_function(file: MeasuredFile, line: int, statement: int) -> bool:
+    """Whether a line is in the function of a statement."""
+    function = int(file.function[statement])
+    return function >= 0 and file.functions[function][1] <= line <= file.functions[function][2]
 
 
 def _texts(source: bytes, comment: re.Pattern[str]) -> list[tuple[int, str]]:

@@ -291,11 +291,23 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources) -> None:
     Why a line: suspectra explain FILE:LINE. After a change: suspectra record --failed-and-affected -- pytest
     """
     top = MAX_SUSPECTS if ranking.top is None else ranking.top
-    text = fitted(lambda most: "\n".join(_lines(_ranking(ranking, sources, most))) + "\n", top, MAX_CHARACTERS, len)
+    again = _again(ranking.evidence)
+
+    def text_of(most: int) -> str:
+        return "\n".join(_lines(_ranking(ranking, sources, most), again)) + "\n"
+
+    text = fitted(text_of, top, MAX_CHARACTERS, len)
     out.write(text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 2] + "…\n")
 
 
-def _lines(answer: RankingAnswer) -> Iterable[str]:
+def _again(evidence: Evidence) -> str:
+    """What to run after a change. Tests of C and C++ are in programs, which were built before."""
+    if evidence.of_c:
+        return "build, then run suspectra record-c as before"
+    return "suspectra record --failed-and-affected -- pytest"
+
+
+def _lines(answer: RankingAnswer, again: str) -> Iterable[str]:
     tests = answer["tests"]
     yield (
         f"Of {many(tests['failed'] + tests['passed'], 'test')} {tests['failed']} failed. Quoted texts come from the"
@@ -318,7 +330,7 @@ def _lines(answer: RankingAnswer) -> Iterable[str]:
     if answer["more_groups"]:
         yield f"and {many(answer['more_groups'], 'more failure group')}"
     yield from ("", *(f"Problem: {_quoted(problem)}" for problem in answer["problems"]))
-    yield "Why a line: suspectra explain FILE:LINE. After a change: suspectra record --failed-and-affected -- pytest"
+    yield f"Why a line: suspectra explain FILE:LINE. After a change: {again}"
 
 
 def _executed(failing: int, passing: int, counts: Counts) -> str:

@@ -222,8 +222,22 @@ def _cells(entry: Entry, sources: Sources) -> tuple[str, ...]:
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     shown = [i for i, wide in enumerate(widths) if wide]
-    fitted = {i: fit(cells[i], widths[i], keep_end=i == _FUNCTION) for i in shown}
+    fitted = {i: fit(cells[i], widths[i]) for i in shown if i != _FUNCTION}
+    if widths[_FUNCTION]:
+        name = cells[_FUNCTION]
+        name = name if width(name) <= widths[_FUNCTION] else _without_parameters(name)
+        fitted[_FUNCTION] = fit(name, widths[_FUNCTION], keep_end=True)
     return _GAP.join(pad(fitted[i], widths[i], right=_RIGHT[i]) for i in shown).rstrip()
+
+
+def _without_parameters(function: str) -> str:
+    """Leave out what a C++ function takes, which says less than the end of its name."""
+    depth = 0
+    for at in range(function.rfind(")"), -1, -1):
+        depth += {")": 1, "(": -1}.get(function[at], 0)
+        if not depth:
+            return function[:at] + "()" if at else function
+    return function
 
 
 def _coloured(line: str, entry: Entry, style: Style) -> str:
