@@ -253,6 +253,19 @@ def test_what_failed_before_is_not_shown_where_only_a_test_fails_that_executes_n
     assert client.statuses[-1]["failed"] == 1
 
 
+def test_a_run_that_ends_early_leaves_outcomes_of_old_code_also_where_nothing_can_be_ranked(client, project):
+    many = "import pytest\n\n\n@pytest.mark.parametrize('n', range(70))\ndef test_many(n):\n    pass\n"
+    (project / "tests" / "test_c.py").write_text(many)
+    start(client, project)
+    conftest = project / "tests" / "conftest.py"
+    client.open(conftest)
+    seen = len(client.statuses)
+    save(client, conftest, "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef broken():\n    raise OSError\n")
+    wait_for_run(client, seen)
+    client.ask_until(lambda: list(verdicts(client).values()).count("error") == 50)
+    client.wait(lambda: client.statuses[-1]["state"] == "stale")
+
+
 def test_after_typing_ended(client, project):
     start(client, project, "onIdle")
     began = time.monotonic()

@@ -164,10 +164,12 @@ class Snapshot:
     @property
     def state(self) -> State:
         """The state of the ranking, or `STALE` if sources have changed since."""
-        ranked = self.ranking.state
+        ranked, evidence = self.ranking.state, self.ranking.evidence
         if ranked is State.READY and (self.saved or self.changed):
             return State.STALE
-        return State.STALE if ranked is State.NO_FAILING_TESTS and self.saved else ranked
+        # what keeps tests from running must be said; that nothing can be ranked so far, need not
+        unranked = ranked is State.ERROR and evidence is not None and not self.ranking.collection_errors
+        return State.STALE if self.saved and (unranked or ranked is State.NO_FAILING_TESTS) else ranked
 
     @property
     def message(self) -> str:
