@@ -240,9 +240,16 @@ def test_a_loop_that_is_broken_off_has_no_end(tmp_path):
     assert "end" not in {run.sites[site].kind for site in run.graph.site if run.sites[site].file == "words.py"}
 
 
-def traced(folder, test):
-    (folder / "words.py").write_text(ROUNDS)
+def traced(folder, test, more=""):
+    (folder / "words.py").write_text(ROUNDS + more)
     (folder / "test_words.py").write_text(ROUNDS_TEST)
     name = f"test_words.py::{test}"
     with Machine(COMMAND, folder, "test_words.py", [name], (KIND,)) as machine:
         return trace_dependences(machine, name)
+
+
+def test_what_options_of_pytest_import_is_traced(tmp_path):
+    (tmp_path / "setup.cfg").write_text("[tool:pytest]\nfilterwarnings = ignore::words.LateWarning\n")
+    late = "\n\nclass LateWarning(UserWarning):\n    pass\n"
+    run = traced(tmp_path, "test_a_result_that_stayed_empty", more=late)
+    assert "words.py" in {site.file for site in run.sites}

@@ -114,6 +114,9 @@ class ExperimentHook:
     >>> exec(hook.code(str(folder / "price.py"), "price.py", b"price = 0 if free else 20\n"), {"free": True}, space)
     >>> space["price"], [source.path for source in board.sources.loaded]
     (0, ['price.py'])
+    >>> hook.move(Scope(str(folder), include_tests=True, patterns=("*.py",)))
+    >>> hook.is_test_code(str(folder / "price.py"))
+    True
     >>> hook.install()  # so that it is used for what is imported
     >>> hook.uninstall()
     """
@@ -156,6 +159,16 @@ class ExperimentHook:
             It is never altered.
         """
         return self._scope.is_test_code(path)
+
+    def move(self, scope: Scope) -> None:
+        """Take other files, or others as test code, from now on.
+
+        Parameters
+        ----------
+        scope : Scope
+            Of the same workspace.
+        """
+        self._scope = scope
 
     def install(self) -> None:
         """Instrument what is loaded from now on, by Python's loaders and by pytest's."""

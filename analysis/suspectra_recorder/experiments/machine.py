@@ -46,6 +46,26 @@ _SWITCHED_OFF = {
 }
 
 
+_begun: _Machine | None = None
+
+
+def begin() -> None:
+    """Instrument what is imported from now on, if the environment orders a machine.
+
+    Examples
+    --------
+    Nothing happens in other processes:
+
+    >>> begin()
+    """
+    global _begun
+    if VARIABLE in os.environ and _begun is None:
+        order = Order.from_json(os.environ[VARIABLE])
+        order.import_from_workspace()
+        _begun = _Machine(order)
+        _begun.hook.install()
+
+
 def start(manager: pytest.PytestPluginManager) -> None:
     """Make this process a machine, if its environment orders one.
 
@@ -61,12 +81,15 @@ def start(manager: pytest.PytestPluginManager) -> None:
     >>> start(manager)
     >>> manager.has_plugin(NAME), VARIABLE in os.environ
     (True, False)
+    >>> manager.get_plugin(NAME).hook.uninstall()
     """
+    global _begun
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
-        order = Order.from_json(os.environ[VARIABLE])
-        order.take_out_of(os.environ)
-        order.import_from_workspace()
-        machine = _Machine(order)
+        begin()
+        machine, _begun = _begun, None
+        assert machine is not None
+        machine.order.take_out_of(os.environ)
+        machine.order.import_from_workspace()  # also what pytest has put on the path since
         manager.register(machine, NAME)
         for kind in machine.kinds.values():
             if kind.plugin is not None:
@@ -86,9 +109,11 @@ class _Machine:
         self.order = order
         self.board = Switchboard()
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
-        self.hook: ExperimentHook | None = None
+        self._scope = Scope(order.workspace, include_tests=True)  # until pytest's options are known
+        instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
+        alters = "switch" in self.kinds
+        self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
         self.items: dict[str, pytest.Item] = {}
-        self._scope: Scope | None = None
         self._digests: dict[str, tuple[str, str] | None] = {}  # name and digest by path; None for what is not ours
         self._errors: list[str] = []
         self._excluded: dict[str, str] = {}
@@ -99,14 +124,11 @@ class _Machine:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> None:
-        """Instrument what is imported from now on, and leave pytest-cov out."""
+        """Learn what test code is, and leave pytest-cov out."""
         leave_out_coverage(early_config)
         patterns = test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
-        instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
-        alters = "switch" in self.kinds
-        self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
-        self.hook.install()
+        self.hook.move(self._scope)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
@@ -180,7 +202,6 @@ class _Machine:
 
     def _digest(self, path: str) -> tuple[str, str] | None:
         """The name and the digest of a file of the workspace."""
-        assert self._scope is not None
         name = self._scope(path)
         if name is None:
             return None
@@ -192,11 +213,11 @@ class _Machine:
 
     def _name_of(self, path: str) -> str | None:
         """The path of a file that experiments may alter relative to the workspace, None for any other."""
-        return None if self.hook is None or self.hook.is_test_code(path) else self.hook.scope(path)
+        return None if self.hook.is_test_code(path) else self.hook.scope(path)
 
     def _is_test(self, name: str) -> bool:
         """Whether a file, relative to the workspace, is test code."""
-        return self.hook is not None and self.hook.is_test_code(os.path.join(self.order.workspace, name))
+        return self.hook.is_test_code(os.path.join(self.order.workspace, name))
 
     def _serve(self) -> None:
         gc.collect()

@@ -1,26 +1,10 @@
-"""A pytest plugin that loads the machine for experiments by its path.
+"""A pytest plugin that makes a pytest a machine for experiments."""
 
-The interpreter that runs the tests need not have Suspectra installed. This folder alone is put on its path, so nothing
-else of the environment Suspectra lives in becomes visible to the tests.
-"""
-
-import os
-import sys
-from _frozen_importlib import module_from_spec
-from _frozen_importlib_external import PathFinder
+from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pytest
-
-
-def _load_package() -> None:
-    above = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-    spec = PathFinder.find_spec("suspectra_recorder", [above])
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules["suspectra_recorder"] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
 
 
 def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
@@ -31,10 +15,4 @@ def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
     pluginmanager : pytest.PytestPluginManager
         Where it is registered.
     """
-    if "suspectra_recorder" not in sys.modules:
-        _load_package()
-    from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-
-    with StandardLibrary():
-        from suspectra_recorder.experiments import machine
-    machine.start(pluginmanager)
+    import_module("suspectra_machine").load().start(pluginmanager)
