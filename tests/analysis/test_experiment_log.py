@@ -28,8 +28,11 @@ def test_experiments_are_void_once_a_source_changes(tmp_path):
     found, problems = read_experiments(tmp_path)
     assert not found
     assert "2 experiments were made with other sources" in problems[0].cause
+    with ExperimentLog(tmp_path) as log:
+        log.add(made, {"cart.py": sha256(b"total = 1").hexdigest()})
+    assert read_experiments(tmp_path) == ((made,), ()), "nothing is to be done about the other one"
     source.write_bytes(b"total = 0")
-    assert len(read_experiments(tmp_path)[0]) == 2
+    assert [one.instance for one in read_experiments(tmp_path)[0]] == [EVERY, 2]
 
 
 def test_experiments_with_other_sources_than_were_recorded_do_not_count(tmp_path):

@@ -135,7 +135,7 @@ class _Log:
         if self._damaged:
             cause = f"{many(self._damaged, 'line')} of it can't be read"
             yield Problem(LOG, "", cause, _AGAIN)
-        if self._old:
+        if self._old and not self.found:
             left_out = "it is left out" if len(self._old) == 1 else "they are left out"
             made = "was" if len(self._old) == 1 else "were"
             cause = f"{many(len(self._old), 'experiment')} {made} made with other sources, so {left_out}"

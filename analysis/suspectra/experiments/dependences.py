@@ -359,7 +359,7 @@ def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
     if answer["failure"] < 0:
         raise _error(
             f"{test} fails{where} where no code of the workspace is executed",
-            "look at the fixtures and plugins that it uses",
+            "look at the fixtures and plugins that it uses; what a doctest compares can't be traced",
         )
     if not any_code:
         raise _error(

@@ -90,7 +90,7 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
     if report.summary:
         out.write(Style(out)(safe(report.summary), "bold") + "\n")
     else:
-        out.write(f"No run was found that passes and takes another path than {safe(report.test)}.\n")
+        out.write(f"No run that passes was found to compare {safe(report.test)} with.\n")
     if report.transitions:
         _write_transitions(report.transitions, out, sources)
     elif report.parts is not None:

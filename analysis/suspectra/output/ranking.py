@@ -96,10 +96,15 @@ class Listing:
 
     @property
     def sections(self) -> list[tuple[RankedGroup, Listing]]:
-        """A listing for each failure group, if there are several."""
+        """A listing for each failure group, if there are several, of what its tests execute."""
         if len(self.groups) < 2:
             return []
-        return [(group, replace(self, report=group.report, groups=())) for group in self.groups]
+        return [(group, self._of_group(group)) for group in self.groups]
+
+    def _of_group(self, group: RankedGroup) -> Listing:
+        suspected = group.report.spectrum.suspected or len(group.report)
+        top = suspected if self.top is None else min(self.top, suspected)
+        return replace(self, report=group.report, groups=(), top=top)
 
     def group_ranks(self) -> tuple[Ints, Ints]:
         """Find for each element the failure group in which it ranks best, and its rank there.

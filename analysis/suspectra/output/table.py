@@ -115,10 +115,11 @@ def summary(ranking: Listing) -> str:
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
     without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
     cloned = ", failed tests cloned" if technique.clone_failed else ""
+    most = "up to " if ranking.sections else ""
     groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
     return (
-        f"{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{without}{cloned},"
-        f" from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
+        f"{most}{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{without}"
+        f"{cloned}, from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
         f" ({ranking.evidence.source})"
     )
 

@@ -176,7 +176,7 @@ def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
         for condition, names in by_frequency[:_MAX_LISTED]
     ]
     if len(by_frequency) > _MAX_LISTED:
-        sentences.append(f"So it is after {many(len(by_frequency) - _MAX_LISTED, 'other alteration')} here.")
+        sentences.append(f"The same after {many(len(by_frequency) - _MAX_LISTED, 'other alteration')} here.")
     if guard:
         sentences = where_it_is_noticed(sentences, "an exception is raised behind this decision")
     return sentences

@@ -198,7 +198,8 @@ def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[st
     repairing = sorted((one for one in several if one.repaired), key=lambda one: (-one.repaired, one.broken))
     sentences = [one.in_words(executing) for one in repairing[:_MAX_LISTED]]
     if len(repairing) > _MAX_LISTED:
-        sentences.append(f"{many(len(repairing) - _MAX_LISTED, 'other mutant')} here repair tests too.")
+        others = len(repairing) - _MAX_LISTED
+        sentences.append(f"{many(others, 'other mutant')} here {'repairs' if others == 1 else 'repair'} tests, too.")
     if repairing and all(one.experiment.guard for one in repairing):
         sentences = where_it_is_noticed(sentences, "what leads to an exception is changed")
     return sentences
