@@ -1,7 +1,6 @@
 import json
-import shutil
-import subprocess
-import sys
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import exp, factorial, inf
@@ -39,11 +38,11 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
             row | {-1 - edge for edge in edges.tolist()} for row, edges in zip(columns, spectrum.edge_rows, strict=True)
         ]
     failing = sorted(np.flatnonzero(spectrum.failed).tolist(), key=spectrum.tests.__getitem__)
-    passing = [columns[test] for test in np.flatnonzero(~spectrum.failed).tolist()]
+    passing = Counter(place for test in np.flatnonzero(~spectrum.failed).tolist() for place in columns[test])
 
     def fewest(group: list[int]) -> int | None:
         shared = set.intersection(*(columns[test] for test in group))
-        return min((sum(place in row for row in passing) for place in shared), default=None)
+        return min((passing[place] for place in shared), default=None)
 
     def price_of(a: int, e: int) -> int:
         return factorial(a + e + 1) // (factorial(a) * factorial(e))
@@ -107,20 +106,56 @@ def test_groups_are_those_of_the_definition(spectrum):
     assert names(FailureGroups.from_spectrum(spectrum)) == oracle(spectrum)
 
 
+def changes(spectrum: Spectrum, chance: np.random.Generator, density: float = 0.5) -> Iterator[Spectrum]:
+    """A test after another executes something else, and may end in another way."""
+    for _ in range(4):
+        rows, failed, test = list(spectrum.rows), spectrum.failed.copy(), int(chance.integers(len(spectrum.tests)))
+        rows[test] = np.flatnonzero(chance.random(len(spectrum.elements)) < density).astype(np.int32)
+        failed[test] ^= chance.random() < 0.5
+        if failed.any():
+            spectrum = spectrum.with_rows(spectrum.tests, failed, tuple(rows), spectrum.edge_rows)
+            yield spectrum
+
+
 @settings(max_examples=30)
 @given(spectra(), st.integers(0, 10**6))
 def test_a_change_gives_what_is_found_from_nothing(spectrum, seed):
-    chance = np.random.default_rng(seed)
     groups = FailureGroups.from_spectrum(spectrum)
-    for _ in range(4):
-        rows, failed, test = list(spectrum.rows), spectrum.failed.copy(), int(chance.integers(len(spectrum.tests)))
-        rows[test] = np.flatnonzero(chance.random(len(spectrum.elements)) < 0.5).astype(np.int32)
-        failed[test] ^= chance.random() < 0.5
-        if not failed.any():
-            continue
-        spectrum = spectrum.with_rows(spectrum.tests, failed, tuple(rows), spectrum.edge_rows)
-        groups = FailureGroups.from_spectrum(spectrum, groups)
+    for after in changes(spectrum, np.random.default_rng(seed)):
+        groups = FailureGroups.from_spectrum(after, groups)
+        assert names(groups) == oracle(after)
+
+
+@settings(max_examples=60)
+@given(spectra(), st.integers(0, 10**6))
+def test_each_class_has_its_fewest_passing_tests_after_a_change(spectrum, seed):
+    coverage = None
+    for after in changes(spectrum, np.random.default_rng(seed)):
+        coverage = FailingCoverage.from_spectrum(after, coverage)
+        edges = after.edge_hit_counts.ep if after.edges is not None else np.zeros(0, np.int32)
+        passing = np.concatenate([after.counts.ep, edges])
+        executed = np.flatnonzero(coverage.signature.any(axis=1) & (coverage.size > 0)).tolist()
+        fewest = sorted(int(passing[coverage.class_of == one].min()) for one in executed)
+        assert coverage.passing.tolist() == [*fewest, after.counts.passed]
+
+
+@pytest.mark.parametrize("words", [1, grouping._WORDS_AT_ONCE])
+@settings(max_examples=5)
+@given(seed=st.integers(0, 10**6))
+def test_so_are_groups_that_share_only_what_many_passing_tests_execute(words, seed):
+    """The fewer failing tests have in common, the more classes are looked at, some words at a time."""
+    chance = np.random.default_rng(seed)
+    failed = np.arange(150) < 14
+    often = np.where(failed[:, None], 0.25, np.linspace(0, 1, 400) ** 2)
+    spectrum = Spectrum.from_matrix(chance.random((150, 400)) < often, failed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "_WORDS_AT_ONCE", words)
+        patch.setattr(grouping, "_WORDS", min(words, grouping._WORDS))
+        groups = FailureGroups.from_spectrum(spectrum)
         assert names(groups) == oracle(spectrum)
+        for after in changes(spectrum, chance, 0.25):
+            groups = FailureGroups.from_spectrum(after, groups)
+            assert names(groups) == oracle(after)
 
 
 def suite(failing: list[list[int]], passing: int = 60, columns: int = 8, executed: dict[int, int] | None = None):
@@ -315,6 +350,20 @@ def test_a_view_leaves_failing_tests_out_and_shares_the_rest():
     assert technique.localize(after).order.tolist() == technique.localize(fresh).order.tolist()
 
 
+@settings(max_examples=30)
+@given(spectra(), st.integers(0, 10**6))
+def test_a_view_of_some_failing_tests_counts_only_what_has_changed(spectrum, seed):
+    chance = np.random.default_rng(seed)
+    view = None
+    for after in changes(spectrum, chance):
+        assert after.counts.failed
+        failing = [test for test, failed in zip(after.tests, after.failed.tolist(), strict=True) if failed]
+        chosen = [test for test in failing if chance.random() < 0.7] or failing
+        view, fresh = some_failing(after, chosen, view), some_failing(after, chosen)
+        assert view.counts.ef.tolist() == fresh.counts.ef.tolist()
+        assert view.counts.failed == len(chosen)
+
+
 def test_only_groups_that_changed_are_ranked_again():
     technique = make_technique("ochiai")
     first = rank_groups(technique.localize(APART), technique)
@@ -371,91 +420,3 @@ def test_a_reason_names_no_test_code():
         "Both execute a.py:2, with 1 passing test.",
         "Both execute a.py:3, with 1 passing test.",
     ]
-
-
-FAULTS = {
-    "statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
-    "discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),
-}  # the third one is the ledger's own, in tax.py
-
-
-@pytest.fixture(scope="module")
-def three_faults(tmp_path_factory):
-    project = tmp_path_factory.mktemp("three") / "ledger"
-    shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    for name, (right, wrong) in FAULTS.items():
-        path = project / "src" / "ledger" / name
-        text = path.read_text("utf-8")
-        assert right in text
-        path.write_text(text.replace(right, wrong), "utf-8")
-    (project / "tests" / "test_nothing.py").write_text("def test_without_coverage():\n    raise OSError('no disk')\n")
-    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
-    subprocess.run(command, cwd=project, capture_output=True, check=False)
-    return project
-
-
-def test_three_faults_at_once_have_three_rankings(three_faults, capsys):
-    from suspectra.cli import run
-
-    assert run(["rank", "--workspace", str(three_faults), "--format", "json", "--technique", "ochiai"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    groups = listed["groups"]
-    assert [len(group["tests"]) for group in groups] == [4, 3, 1]
-    assert all(group["sure"] for group in groups)
-    first = [{suspect["file"] for suspect in group["suspects"][:2]} for group in groups]
-    assert first == [{f"src/ledger/{name}.py"} for name in ("discounts", "tax", "statements")]
-    assert "test_nothing.py::test_without_coverage" in "".join(groups[0]["tests"])
-    assert "counted here because the group is the largest" in groups[0]["reason"]
-    assert groups[1]["title"] == "UnbalancedEntry at journal.py:41"
-    assert all(suspect["ef"] for group in groups for suspect in group["suspects"])
-    assert {suspect["ef"] + suspect["nf"] for suspect in listed["suspects"]} == {8}, "still over all of them"
-
-    assert run(["rank", "--workspace", str(three_faults), "--technique", "ochiai"]) == 0
-    table = capsys.readouterr().out
-    assert "✗ 3 tests: UnbalancedEntry at journal.py:41\nAll 3 execute tax.py:55, with 1 passing test.\n" in table
-    assert "for each of 3 failure groups" in table
-
-    assert run(["rank", "--workspace", str(three_faults), "--format", "csv", "--technique", "ochiai"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(",group,group_rank")
-    assert any("statements.py,26," in line for line in lines)
-
-
-def test_a_line_is_explained_by_the_ranking_of_its_group(three_faults, capsys):
-    from suspectra.cli import run
-
-    for options, words in (
-        ((), "Suspect 2 of "),
-        (("--why-not",), "statements.py:26, at rank 2, has the score of the first suspect"),
-        (("--tie",), "statements.py:26"),
-    ):
-        assert run(["explain", "--workspace", str(three_faults), "src/ledger/statements.py:26", *options]) == 0
-        first, rest = capsys.readouterr().out.split("\n", 1)
-        assert first.startswith("In the ranking of ✗ 1 test: ")
-        assert words in " ".join(rest.split())
-
-
-def test_every_format_shows_the_groups(three_faults, capsys, tmp_path):
-    from suspectra.cli import run
-
-    assert run(["rank", "--workspace", str(three_faults), "--format", "sarif", "--technique", "ochiai"]) == 0
-    (log,) = json.loads(capsys.readouterr().out)["runs"]
-    assert [(group["id"], len(group["tests"])) for group in log["properties"]["groups"]] == [(1, 4), (2, 3), (3, 1)]
-    places = {
-        (place["artifactLocation"]["uri"], place["region"]["startLine"]): result["properties"]
-        for result in log["results"]
-        for place in [result["locations"][0]["physicalLocation"]]
-    }
-    own = places["src/ledger/statements.py", 26]
-    assert (own["group"], own["group_rank"]) == (3, 1)
-    assert own["rank_best"] > 1, "its own rank is still that among all"
-    assert all(("group" in properties) == bool(properties["ef"]) for properties in places.values())
-
-    assert run(["rank", "--workspace", str(three_faults), "--format", "markdown", "--technique", "ochiai"]) == 0
-    assert capsys.readouterr().out.count("### ✗ ") == 3
-
-    page = tmp_path / "page.html"
-    assert run(["report", "--workspace", str(three_faults), "--html", str(page), "--technique", "ochiai"]) == 0
-    text = page.read_text("utf-8")
-    assert "3 failure groups" in text
-    assert "✗ 3 tests: UnbalancedEntry at journal.py:41" in text

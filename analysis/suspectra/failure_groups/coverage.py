@@ -60,8 +60,8 @@ class FailingCoverage:
     >>> coverage = FailingCoverage.from_spectrum(spectrum)
     >>> coverage.tests, coverage.size.tolist(), coverage.passing.tolist(), coverage.covered.tolist()
     (('t1', 't2'), [1, 1, 1], [0, 0, 1, 1], [True, True])
-    >>> coverage.bits.shape, coverage.fewest(coverage.bits).tolist()
-    ((2, 1), [0, 0])
+    >>> coverage.bits.shape, coverage.first(coverage.bits).tolist()
+    ((2, 1), [0, 1])
     >>> coverage.same_until(FailingCoverage.from_spectrum(spectrum, coverage), 2)
     True
     """
@@ -100,7 +100,9 @@ class FailingCoverage:
         else:
             gone = [name for name, before in previous.rows.items() if not _same(before, rows.get(name))]
             if not gone and len(rows) == len(previous.rows):
-                return replace(previous, spectrum=spectrum, rows=rows)
+                same = replace(previous, spectrum=spectrum, rows=rows)
+                same._follow(previous)
+                return same
             refinement = _Refinement(
                 dict(previous.slot), previous.class_of.copy(), previous.signature.copy(), previous.size.copy()
             )
@@ -111,9 +113,12 @@ class FailingCoverage:
             if name not in refinement.slot:
                 refinement.add(name, _columns(spectrum, place, wanted))
         fresh = previous.fresh if previous is not None else len(refinement.size)
-        return cls(
+        coverage = cls(
             spectrum, names, refinement.slot, rows, refinement.class_of, refinement.signature, refinement.size, fresh
         )
+        if previous is not None:
+            coverage._follow(previous)
+        return coverage
 
     def _fits(self, spectrum: Spectrum, tests: int) -> bool:
         """Whether the classes of this state can be updated to another state."""
@@ -129,8 +134,8 @@ class FailingCoverage:
     @cached_property
     def covered(self) -> Bools:
         """Whether each failing test executes any candidate; shape (tests,)."""
-        executed: NDArray[np.uint8] = np.bitwise_or.reduce(self.signature[self.size > 0], axis=0)
-        covered: Bools = np.asarray(np.unpackbits(executed) > 0)
+        executed = np.bitwise_or.reduce(self.signature.view(np.uint64)[self.size > 0], axis=0)
+        covered: Bools = np.asarray(np.unpackbits(executed.view(np.uint8)) > 0)
         return covered[np.array([self.slot[name] for name in self.tests], np.int64)]
 
     def same_until(self, other: FailingCoverage, classes: int) -> bool:
@@ -157,23 +162,49 @@ class FailingCoverage:
         )
 
     @cached_property
+    def _executed(self) -> Bools:
+        """Whether any failing test executes each class."""
+        executed: Bools = self.signature.view(np.uint64).any(axis=1) & (self.size > 0)
+        return executed
+
+    @cached_property
     def _order(self) -> Ints:
         """The classes that failing tests execute, sorted by the number of passing tests that execute them."""
-        executed = np.flatnonzero((self.size > 0) & self.signature.any(axis=1))
-        order: Ints = executed[np.argsort(self._fewest[executed], kind="stable")]
+        executed = np.flatnonzero(self._executed)
+        fewest = self._fewest[executed]
+        if self.spectrum.counts.passed < 1 << 16:
+            fewest = fewest.astype(np.uint16)  # numpy sorts small integers by their digits
+        order: Ints = executed[np.argsort(fewest, kind="stable")]
         return order
 
     @cached_property
     def _fewest(self) -> Ints:
-        """For each class the smallest number of passing tests that execute one of its columns."""
-        spectrum = self.spectrum
-        counts = spectrum.counts
-        passing = [counts.ep, spectrum.edge_hit_counts.ep] if spectrum.edges is not None else [counts.ep]
-        executed: Bools = np.asarray(self.signature.any(axis=1))
-        columns = np.flatnonzero(executed[self.class_of])
-        fewest = np.full(len(self.size), counts.passed, np.int32)
-        np.minimum.at(fewest, self.class_of[columns], np.concatenate(passing)[columns])
+        """For each class that failing tests execute the fewest passing tests that execute one of its columns."""
+        return self._with_fewest(np.zeros(len(self.size), np.int32), self._executed)
+
+    def _with_fewest(self, known: Ints, wanted: Bools) -> Ints:
+        """Find the fewest passing tests of some classes; of others they are known."""
+        fewest = np.where(wanted, np.int32(self.spectrum.counts.passed), known)
+        columns = np.flatnonzero(wanted[self.class_of])
+        np.minimum.at(fewest, self.class_of[columns], _passing(self.spectrum)[columns])
         return fewest
+
+    def _follow(self, previous: FailingCoverage) -> None:
+        """Take the fewest passing tests from the previous state, for classes in which no column has changed."""
+        if "_fewest" not in previous.__dict__:
+            return
+        now, then = _passing(self.spectrum), _passing(previous.spectrum)
+        wanted = self._executed.copy()
+        wanted[: len(previous.size)] &= ~previous._executed
+        differs = now != then
+        if self.class_of is not previous.class_of:
+            moved = self.class_of != previous.class_of
+            wanted[previous.class_of[moved]] = True
+            differs |= moved
+        wanted[self.class_of[differs]] = True
+        known = np.zeros(len(self.size), np.int32)
+        known[: len(previous.size)] = previous._fewest
+        self.__dict__["_fewest"] = self._with_fewest(known, wanted & self._executed)
 
     @cached_property
     def passing(self) -> Ints:
@@ -191,28 +222,28 @@ class FailingCoverage:
         packed = _transposed(executed)[[self.slot[name] for name in self.tests]]
         return packed.view("<u8").astype(np.uint64, copy=False)
 
-    def fewest(self, bits: Bits, first: int = 0) -> Ints:
-        """Return, for each of several sets of classes, how many passing tests execute the least executed class.
+    def first(self, bits: Bits, start: int = 0) -> Ints:
+        """Return the first class of each of several sets of classes: the one that the fewest passing tests execute.
 
         Parameters
         ----------
         bits : ndarray of uint64, shape (k, words)
             Sets of classes, as in `bits`, or some words of each.
-        first : int, optional
+        start : int, optional
             The index of the first word.
 
         Returns
         -------
         ndarray of int64, shape (k,)
-            Where all the words are empty, the number of the next class; behind the last one that of all passing tests.
+            Indices into `passing`. Where all the words are empty, the next class; behind the last one, the end.
         """
         word = (bits != 0).argmax(axis=1)
         value = bits[np.arange(len(bits)), word]
         lowest = value & (~value + np.uint64(1))
         bit = np.frexp(lowest.astype(np.float64))[1] - 1  # exact: it is a power of two
-        behind = min(64 * (first + bits.shape[1]), len(self.passing) - 1)
-        fewest: Ints = self.passing[np.where(value > 0, (first + word) * 64 + bit, behind)]
-        return fewest
+        behind = min(64 * (start + bits.shape[1]), len(self.passing) - 1)
+        first: Ints = np.where(value > 0, (start + word) * 64 + bit, behind)
+        return first
 
 
 def _transposed(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -293,6 +324,12 @@ def _same(before: tuple[Ints, ...], now: tuple[Ints, ...] | None) -> bool:
 
 def _edges(spectrum: Spectrum) -> int:
     return len(spectrum.edges) if spectrum.edges is not None else 0
+
+
+def _passing(spectrum: Spectrum) -> Ints:
+    """The passing tests that execute each column."""
+    counts = spectrum.counts.ep
+    return np.concatenate([counts, spectrum.edge_hit_counts.ep]) if spectrum.edges is not None else counts
 
 
 def _wanted(spectrum: Spectrum) -> Bools:

@@ -219,7 +219,7 @@ class _Merging:
             [np.bitwise_and.reduce(coverage.bits[cluster[covered[cluster]]]) for cluster in clusters], np.uint64
         ).reshape(len(clusters), coverage.bits.shape[1])
         self._size = np.array([np.count_nonzero(covered[cluster]) for cluster in clusters], np.int64)
-        self._fewest = coverage.fewest(self._shared)
+        self._fewest = coverage.passing[coverage.first(self._shared)]
         self._look((self._shared != 0).argmax(axis=1).max(initial=0) + 1)
         self._price = self._cost(self._size, self._fewest)
         self._apart = np.zeros((len(clusters), len(clusters)), bool)
@@ -248,17 +248,22 @@ class _Merging:
         count = len(self.clusters)
         if not count:
             return []
-        costs, bounds = np.full((count, count), np.inf), np.full((count, count), -np.inf)
-        joining = np.full((count, count), np.inf)
+        # of each pair, in both halves of the tables: the cost of merging, the second threshold, the cost for one test,
+        # and a class that is not behind the first that both share
+        costs, bounds, joining = (np.full((count, count), np.inf) for _ in range(3))
+        least = np.zeros((count, count), np.int64)
         alive = np.ones(count, bool)
 
-        def compare(one: Ints, other: Ints | int) -> None:
-            """Fill the upper halves of the tables: the cost of merging, the second threshold, the cost for one test."""
-            union, alone = self._unions(one, other, nats, share)
-            pairs = np.minimum(one, other), np.maximum(one, other)
-            costs[pairs] = np.round(union - (self._price[one] + self._price[other]), _DECIMALS)
-            bounds[pairs] = np.round(share * union, _DECIMALS)
-            joining[pairs] = np.round(alone, _DECIMALS)
+        def compare(one: Ints, other: Ints | int, classes: Ints) -> None:
+            """Fill the tables for some pairs of clusters, which share no class before the given ones."""
+            classes, shared = self._first_shared(one, other, classes, nats, share)
+            union, joined = self._unions(one, other, self.coverage.passing[classes])
+            more = union - (self._price[one] + self._price[other])
+            cost, bound, alone = (
+                np.where(shared, np.round(each, _DECIMALS), np.inf) for each in (more, share * union, joined)
+            )
+            for pairs in ((one, other), (other, one)):
+                costs[pairs], bounds[pairs], joining[pairs], least[pairs] = cost, bound, alone, classes
 
         def cheapest(allowed: Bools) -> tuple[int, int] | None:
             """The cheapest pair of those that may be merged."""
@@ -268,7 +273,7 @@ class _Merging:
         for rows in np.array_split(np.arange(count), -(-count * count // _PAIRS)):
             low, high = (rows[0] + np.arange(len(rows)))[:, None], np.arange(count)[None, :]
             low, high = np.nonzero((low < high) & ~self._apart[rows])
-            compare(low + rows[0], high)
+            compare(low + rows[0], high, np.zeros(len(low), np.int64))
         while count > 1:
             i, j = divmod(int(costs.argmin()), count)
             cheap = bool(costs[i, j] < nats)
@@ -281,45 +286,70 @@ class _Merging:
             costs[j, :] = costs[:, j] = costs[i, :] = costs[:, i] = np.inf
             others = np.flatnonzero(alive & ~self._apart[i])
             others = others[others != i]
-            compare(others, i)
+            # three clusters share no earlier class than any two of them
+            compare(others, i, np.maximum(least[i, others], least[j, others]))
         return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
-    def _unions(self, one: Ints, other: Ints | int, nats: float, share: float) -> tuple[Floats, Floats]:
-        """The costs of unions of each of some clusters with another one, or all with the same; then those for one test.
+    def _first_shared(self, one: Ints, other: Ints | int, least: Ints, nats: float, share: float) -> tuple[Ints, Bools]:
+        """The first class that each of some clusters shares with another one, or all with the same; and if it is known.
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
         as even the next class would keep it apart.
+
+        Parameters
+        ----------
+        one, other : ndarray of int64, shape (k,), or int
+            The numbers of the clusters.
+        least : ndarray of int64, shape (k,)
+            The pairs share no class before these.
+
+        Returns
+        -------
+        tuple of (ndarray of int64, ndarray of bool)
+            Where it is not known, the pair shares no class before this one, and stays apart.
         """
-        words, size = self._shared.shape[1], self._size[one] + self._size[other]
-        own = self._price[one] + self._price[other]
-        prices, alone = np.full(len(one), np.inf), np.full(len(one), np.inf)  # as they stay where nothing is shared
-        open_, start, width = np.arange(len(one)), 0, max(_WORDS, _WORDS_AT_ONCE // max(len(one), 1))
+        words, (first, shared) = self._shared.shape[1], (least.copy(), self._share(one, other, least))
+        open_ = np.flatnonzero(~(shared | self._stay_apart(one, other, least, nats, share)))
+        start = int(least[open_].min(initial=words * 64)) >> 6
+        width = max(_WORDS, _WORDS_AT_ONCE // max(len(open_), 1))
         while len(open_) and start < words:
             check()
             end = min(words, start + width)
             self._look(end)
-            shared = self._shared[one, start:end]
-            shared &= self._shared[other, start:end]
-            # also where they share no class yet: then it is the price with as many passing tests as the next class has
-            passing = self.coverage.fewest(shared, start)
-            bound, joining = self._cost(size, passing), self._joining(one, other, passing)
-            more, found = bound - own, shared.any(axis=1)
-            settled = found | ((more >= nats) & (more >= share * bound) & (joining >= ALONE))
-            prices[open_[settled]], alone[open_[settled]] = bound[settled], joining[settled]
-            left = np.flatnonzero(~settled)
-            open_, one, size, own = open_[left], one[left], size[left], own[left]
-            other = other if isinstance(other, int) else other[left]
+            left, right = one[open_], other if isinstance(other, int) else other[open_]
+            both = self._shared[left, start:end]
+            both &= self._shared[right, start:end]
+            first[open_] = self.coverage.first(both, start)
+            shared[open_] = both.any(axis=1)
+            open_ = open_[~(shared[open_] | self._stay_apart(left, right, first[open_], nats, share))]
             start, width = end, 2 * width
-        return prices, alone
+        return first, shared
 
-    def _joining(self, one: Ints, other: Ints | int, passing: Ints) -> Floats:
-        """What so many passing tests cost a group of one test more than its own; infinite for two larger groups."""
-        costs = (
+    def _share(self, one: Ints, other: Ints | int, classes: Ints) -> Bools:
+        """Whether pairs of clusters share a class, each its own."""
+        there = classes < len(self.coverage.passing) - 1
+        word, bit = np.where(there, classes >> 6, 0), (classes & 63).astype(np.uint64)
+        both = self._shared[one, word] & self._shared[other, word]
+        shared: Bools = there & (both >> bit & np.uint64(1) != 0)
+        return shared
+
+    def _stay_apart(self, one: Ints, other: Ints | int, classes: Ints, nats: float, share: float) -> Bools:
+        """Whether pairs stay apart even if they share these classes."""
+        union, joining = self._unions(one, other, self.coverage.passing[classes])
+        more = union - (self._price[one] + self._price[other])
+        apart: Bools = (more >= nats) & (more >= share * union) & (joining >= ALONE)
+        return apart
+
+    def _unions(self, one: Ints, other: Ints | int, passing: Ints) -> tuple[Floats, Floats]:
+        """The costs of unions with so many passing tests, and what these cost a group of one test more than its own.
+
+        The latter is infinite for two larger groups.
+        """
+        alone = (
             np.where(self._size[side] == 1, self._cost(self._size[side], passing) - self._price[side], np.inf)
             for side in (one, other)
         )
-        least: Floats = np.minimum(*costs)
-        return least
+        return self._cost(self._size[one] + self._size[other], passing), np.minimum(*alone)
 
     def _merge(self, i: int, j: int, cheap: bool) -> None:
         """Merge the second of two clusters into the first."""
@@ -327,7 +357,7 @@ class _Merging:
         self.clusters[i] = np.sort(np.concatenate([self.clusters[i], self.clusters[j]]))
         self._shared[i] &= self._shared[j]
         self._size[i] += self._size[j]
-        self._fewest[i] = self.coverage.fewest(self._shared[i : i + 1])[0]
+        self._fewest[i] = self.coverage.passing[self.coverage.first(self._shared[i : i + 1])[0]]
         self._price[i] = self._cost(self._size[i], self._fewest[i])
         self._apart[i] |= self._apart[j]
         self._apart[:, i] |= self._apart[:, j]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import compress
 from operator import is_
 from typing import TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
+from suspectra.arrays import Bools, Ints, Row
+from suspectra.spectrum.changes import difference, identities
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.spectrum import Spectrum
 
@@ -106,14 +107,8 @@ def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
     failing = np.flatnonzero(view.failed).tolist()
     cache = view.__dict__
     previous_cache = previous.__dict__ if previous is not None else {}
-    is_same = previous is not None and all(
-        map(is_, _failing(view.rows, failing), _failing(previous.rows, np.flatnonzero(previous.failed).tolist()))
-    )
     counted: Counts | None = previous_cache.get("counts")
-    if is_same and counted is not None and counted.failed == len(failing):
-        ef = counted.ef
-    else:
-        ef = Counts.from_rows(_failing(view.rows, failing), view.failed[failing], len(view.elements)).ef
+    ef = _failing_counts(view, counted, previous)
     counts = cache["counts"] = Counts(ef, whole.counts.ep, len(failing), whole.counts.passed)
     pairs = previous_cache.get("pairs")
     if counted is not None and pairs is not None and not pairs.is_sparse:
@@ -127,5 +122,17 @@ def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
         cache["edge_hit_counts"] = Counts(edges.ef, whole.edge_hit_counts.ep, len(failing), whole.counts.passed)
 
 
-def _failing(rows: tuple[Row, ...], tests: list[int]) -> list[Row]:
-    return [rows[i] for i in tests]
+def _failing_counts(view: Spectrum, counted: Counts | None, previous: Spectrum | None) -> Ints:
+    """How many failing tests execute each column: what has changed is counted, if that is known."""
+    now = _failing_rows(view)
+    if counted is None or previous is None:
+        return Counts.from_rows(now[0], now[1], len(view.elements)).ef
+    removed, added = difference(_failing_rows(previous), now)
+    return counted.updated(removed, added).ef
+
+
+def _failing_rows(spectrum: Spectrum) -> tuple[Sequence[Row], Bools, Ints]:
+    """The rows of failing tests, that these failed, and what identifies the rows."""
+    failing = np.flatnonzero(spectrum.failed).tolist()
+    rows = [spectrum.rows[test] for test in failing]
+    return rows, spectrum.failed[failing], identities(rows)
