@@ -15,7 +15,7 @@ ANALYSIS = Path(__file__).parents[2] / "analysis"
 MODULES = [
     ".".join(path.relative_to(ANALYSIS).with_suffix("").parts).removesuffix(".__init__")
     for path in sorted(ANALYSIS.rglob("*.py"))
-    if ">>> " in path.read_text("utf-8") and "bootstrap" not in path.parts
+    if ">>> " in path.read_text("utf-8")
 ]
 
 

@@ -133,6 +133,15 @@ def test_a_command_that_records_works_in_such_a_terminal(work):
     assert verdicts(work) == EXPECTED
 
 
+def test_altered_runs_are_not_recorded_in_such_a_terminal(work):
+    assert done(PYTEST, work, terminal(work)).returncode == 1
+    logs = os.listdir(recording_folder(str(work)))
+    ended = done([sys.executable, "-m", "suspectra", "investigate"], work, terminal(work))
+    assert "repairs 1 test" in ended.stdout, ended.stdout + ended.stderr
+    assert os.listdir(recording_folder(str(work))) == logs
+    assert not (work / ".suspectra" / "children").exists()
+
+
 # programs that make an environment of their own
 
 

@@ -1,5 +1,6 @@
 """Slices of tests that are really traced, and altered where nothing may change."""
 
+import os
 import sys
 import time
 
@@ -253,3 +254,14 @@ def test_what_options_of_pytest_import_is_traced(tmp_path):
     late = "\n\nclass LateWarning(UserWarning):\n    pass\n"
     run = traced(tmp_path, "test_a_result_that_stayed_empty", more=late)
     assert "words.py" in {site.file for site in run.sites}
+
+
+def test_a_sitecustomize_and_modules_that_hide_those_of_python_do_no_harm(tmp_path, monkeypatch):
+    for name in ("hashlib", "resource"):
+        (tmp_path / f"{name}.py").write_text("VAT = 20\n")
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'began')!r}, 'a').write('once ')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([".", str(tmp_path)]))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # other plugins use these modules
+    run = traced(tmp_path, "test_a_result_that_stayed_empty")
+    assert "words.py" in {site.file for site in run.sites}
+    assert (tmp_path / "began").read_text() == "once "

@@ -187,7 +187,7 @@ RECORDER = sources(ROOT / "analysis" / "suspectra_recorder")
 
 
 def test_the_recorder_needs_only_the_standard_library():
-    allowed = sys.stdlib_module_names | {"suspectra_recorder", "pytest", "_pytest"}
+    allowed = sys.stdlib_module_names | {"suspectra_recorder", "suspectra_loading", "pytest", "_pytest"}
     assert not [path for path in RECORDER if not roots(path, for_types=False) <= allowed]
 
 

@@ -1,4 +1,4 @@
-"""Starts the recorder when Python starts: in the process that runs the tests, and in processes that tests start.
+"""Starts what Suspectra does in a process when Python starts.
 
 The folder of this file is on PYTHONPATH, so Python imports it before it adds the script's folder to the path. It also
 runs another ``sitecustomize`` that it hides. The environment says what else to do:
@@ -10,12 +10,14 @@ variables that SUSPECTRA_RECORD needs are then set in the process that runs pyte
 - SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It
 removes itself from the path and wraps the loader of sources; in processes that load nothing from the workspace, that is
 all.
+- SUSPECTRA_EXPERIMENTS: instrument what is imported once pytest is there, for altered runs. pytest's own options come
+before any plugin, and may import the program: a warning filter names one of its classes.
 """
 
 import os
 import sys
-from _frozen_importlib import module_from_spec  # which is there already, whatever the path says
-from _frozen_importlib_external import PathFinder, SourceFileLoader
+
+from suspectra_loading import FOLDER, hide_like, import_from, loader_method, once_executed, standard_library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +25,8 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-    from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-
 _PYTEST = "_pytest.assertion.rewrite"
 _WORKER = "exec(eval(sys.stdin.readline()))"  # what pytest-xdist starts its workers with
-_HERE = os.path.dirname(os.path.abspath(__file__))
 
 started_with = frozenset(sys.modules)
 """The modules that lines in .pth files imported."""
@@ -36,41 +35,13 @@ customized_with: "frozenset[str]" = frozenset()
 """These, and the modules that the hidden ``sitecustomize`` imported."""
 
 
-def _import_from(folders: "list[str]", name: str) -> None:
-    """Import a module, if it exists, from folders that may not be on the path."""
-    spec = PathFinder.find_spec(name, folders)
-    if spec is not None and spec.loader is not None:
-        sys.modules[name] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-
-
 def _run_hidden() -> None:
     """Import the ``sitecustomize`` that would have been found without this one."""
-    _import_from(_others_on_path(), "sitecustomize")
+    import_from(_others_on_path(), "sitecustomize")
 
 
 def _others_on_path() -> "list[str]":
-    return [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
-
-
-def _standard_library() -> "StandardLibrary":
-    """The context in which the recorder is imported. Only the recorder is found, no other package in its folder."""
-    if "suspectra_recorder" not in sys.modules:
-        _import_from([os.path.dirname(os.path.dirname(_HERE))], "suspectra_recorder")
-    from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-
-    return StandardLibrary()
-
-
-def _method(name: str) -> "tuple[Any, Callable[..., Any]]":
-    """The class of loaders that defines a method, and the method."""
-    cls = next(cls for cls in SourceFileLoader.__mro__ if name in vars(cls))
-    return cls, getattr(cls, name)
-
-
-def _as_part_of(method: "Any", function: "Any") -> None:
-    """Hide a function from tracebacks, as Python hides the method that it replaces."""
-    function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
+    return [entry for entry in sys.path if os.path.abspath(entry) != FOLDER]
 
 
 # the process that runs the tests
@@ -108,7 +79,7 @@ def _runs_pytest() -> bool:
 def _start() -> None:
     """Instrument what is imported from now on; failures must not affect the program."""
     try:
-        with _standard_library():
+        with standard_library():
             from suspectra_recorder import early
 
             early.start(sys.modules.pop("suspectra_start"))
@@ -130,40 +101,34 @@ def _in_workspace() -> bool:
 def _start_in_workspace() -> None:
     """Make this process one that `suspectra record` started, as far as pytest sees it."""
     try:
-        with _standard_library():
+        with standard_library():
             from suspectra_recorder.settings import record_here
 
             record_here(os.environ)
-        sys.path.insert(0, _HERE)  # for pytest's option -p
+        sys.path.insert(0, FOLDER)  # for pytest's option -p
     except Exception as error:
         print(f"suspectra: nothing is recorded: {type(error).__name__}: {error}", file=sys.stderr)
     else:
         _start()
 
 
-def _wait(start: "Callable[[], None]" = _start) -> None:
-    """Start recording as soon as pytest is imported, before it loads its plugins."""
-    loader, execute = _method("exec_module")
-    waiting = True
+def _start_with_pytest(start: "Callable[[], None]") -> None:
+    """Start recording before pytest loads its plugins, unless the program changes its environment before that."""
+    if _runs_pytest():
+        start()
+    else:
 
-    def exec_module(self: "Any", module: "ModuleType") -> None:
-        nonlocal waiting
-        execute(self, module)
-        if waiting and module.__name__ == _PYTEST:
-            waiting = False
-            if loader.exec_module is exec_module:
-                loader.exec_module = execute
+        def there() -> None:
             if "SUSPECTRA_RECORD" in os.environ or "SUSPECTRA_WORKSPACE" in os.environ:
                 start()
 
-    _as_part_of(execute, exec_module)
-    loader.exec_module = exec_module
+        once_executed(_PYTEST, there)
 
 
 def _record_unittest() -> None:
     import unittest  # noqa: F401 - the program's own, which the recorder is to watch
 
-    with _standard_library():
+    with standard_library():
         from suspectra_recorder import unittest_session
 
         unittest_session.start()
@@ -182,8 +147,8 @@ def _attach_later(place: str) -> None:
         return  # the run that started this process is over
     workspace = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(folder))), "")
     packages = f"{os.sep}site-packages{os.sep}"
-    source_loader, original = _method("get_code")
-    executor, execute = _method("exec_module")
+    source_loader, original = loader_method("get_code")
+    executor, execute = loader_method("exec_module")
 
     def wanted(path: str) -> bool:
         try:
@@ -211,7 +176,7 @@ def _attach_later(place: str) -> None:
         source_loader.get_code = original
         executor.exec_module = execute
         try:
-            with _standard_library():
+            with standard_library():
                 from suspectra_recorder import child
 
                 child.attach(folder, int(number))
@@ -220,9 +185,9 @@ def _attach_later(place: str) -> None:
         except Exception:  # failures must not affect the program
             pass
 
-    _as_part_of(original, get_code)
+    hide_like(original, get_code)
     source_loader.get_code = get_code
-    _as_part_of(execute, exec_module)
+    hide_like(execute, exec_module)
     executor.exec_module = exec_module
     script = sys.argv[0] if sys.argv else ""
     if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
@@ -231,14 +196,26 @@ def _attach_later(place: str) -> None:
         attach(script=True)
 
 
-if "SUSPECTRA_RECORD" not in os.environ:
+# the process that runs tests altered
+
+
+def _begin_experiments() -> None:
+    try:
+        with standard_library():
+            from suspectra_recorder.experiments import machine
+        machine.begin()
+    except Exception as error:  # the plugin tries again
+        print(f"suspectra: experiments begin late: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+if "SUSPECTRA_EXPERIMENTS" in os.environ:
+    once_executed("pytest", _begin_experiments)
+    _run_hidden()
+elif "SUSPECTRA_RECORD" not in os.environ:
     sys.path[:] = _others_on_path()
     if "SUSPECTRA_WORKSPACE" in os.environ and "SUSPECTRA_CHILD" not in os.environ and _in_workspace():
         sys.modules["suspectra_start"] = sys.modules[__name__]
-        if _PYTEST in sys.modules or _runs_pytest():
-            _start_in_workspace()
-        else:
-            _wait(_start_in_workspace)
+        _start_with_pytest(_start_in_workspace)
     _run_hidden()
     customized_with = frozenset(sys.modules)
     if "SUSPECTRA_CHILD" in os.environ:
@@ -249,9 +226,6 @@ elif "suspectra_bootstrap" not in os.environ.get("PYTEST_PLUGINS", ""):
         _record_unittest()
 else:
     sys.modules["suspectra_start"] = sys.modules[__name__]
-    if _PYTEST in sys.modules or _runs_pytest():
-        _start()
-    else:
-        _wait()
+    _start_with_pytest(_start)
     _run_hidden()
     customized_with = frozenset(sys.modules)

@@ -1,30 +1,18 @@
 """A pytest plugin that registers the recorder's plugin.
 
-Suspectra may not be installed for the interpreter that runs the tests. Only this folder is added to its path, so the
-tests can't see other packages of Suspectra's environment.
-
 ``sitecustomize.py`` has imported the recorder already, except with ``python -S``, or if another ``sitecustomize.py``
-comes first on the path. Then it can't be called, so the import is repeated below.
+comes first on the path.
 """
 
 import os
-import sys
-from _frozen_importlib import module_from_spec
-from _frozen_importlib_external import PathFinder
+
+from suspectra_loading import load_recorder, standard_library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pytest
 
-
-if "suspectra_recorder" not in sys.modules:
-    _above = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    _spec = PathFinder.find_spec("suspectra_recorder", [_above])
-    assert _spec is not None
-    assert _spec.loader is not None
-    sys.modules["suspectra_recorder"] = _module = module_from_spec(_spec)
-    _spec.loader.exec_module(_module)
-
+load_recorder()
 from suspectra_recorder import pytest_plugin  # noqa: E402
 
 
@@ -40,9 +28,7 @@ def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
 
     settings = Settings.from_json(os.environ.get(VARIABLE, ""))
     if settings.channel >= 0:
-        from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-
-        with StandardLibrary():
+        with standard_library():
             from suspectra_recorder.warm import process
         process.start(pluginmanager, settings)
 

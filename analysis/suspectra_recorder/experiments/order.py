@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json, os, sys
+from suspectra_recorder.settings import BOOTSTRAP_FOLDER, WORKSPACE_VARIABLE
 
 __builtins__ = own.builtins
 
@@ -15,9 +16,6 @@ VARIABLE = "SUSPECTRA_EXPERIMENTS"
 
 PLUGIN = "suspectra_experiments"
 """The plugin that makes this package importable where it is not installed, and starts the machine."""
-
-PLUGIN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bootstrap", "experiments")
-"""The one folder that is put on the path for it."""
 
 _CHANGED = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTHONHASHSEED")
 
@@ -104,9 +102,10 @@ class Order:
         environ : mapping of str to str
             Changed in place.
         """
+        environ.pop(WORKSPACE_VARIABLE, None)  # where every pytest is recorded, an altered run is none of them
         before = {name: environ.get(name) for name in _CHANGED}
         environ[VARIABLE] = json.dumps({**asdict(self), "environment": before})
-        environ["PYTHONPATH"] = os.pathsep.join(filter(None, (PLUGIN_FOLDER, before["PYTHONPATH"])))
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, (BOOTSTRAP_FOLDER, before["PYTHONPATH"])))
         environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (f"-p {PLUGIN}", before["PYTEST_ADDOPTS"])))
         environ.setdefault("PYTHONHASHSEED", "0")  # sets of strings have the same order in each machine
 
@@ -141,4 +140,4 @@ class Order:
                 environ.pop(name, None)
             else:
                 environ[name] = value
-        sys.path[:] = [entry for entry in sys.path if entry != PLUGIN_FOLDER]
+        sys.path[:] = [entry for entry in sys.path if entry != BOOTSTRAP_FOLDER]

@@ -1,6 +1,6 @@
 """A pytest plugin that makes a pytest a machine for experiments."""
 
-from importlib import import_module
+from suspectra_loading import standard_library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,4 +15,6 @@ def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
     pluginmanager : pytest.PytestPluginManager
         Where it is registered.
     """
-    import_module("suspectra_machine").load().start(pluginmanager)
+    with standard_library():
+        from suspectra_recorder.experiments import machine
+    machine.start(pluginmanager)
