@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.sources import Sources
+from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.ranking import rank_groups
 from suspectra.localizer import Localizer
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
+from suspectra.output.agent import write_agent
 from suspectra.output.csv_output import FIELDS, write_csv
 from suspectra.output.explanation import write_explanation
 from suspectra.output.html import write_html
@@ -23,6 +26,7 @@ from suspectra.output.json_output import write_json
 from suspectra.output.markdown import write_markdown
 from suspectra.output.ranking import Listing
 from suspectra.output.sarif import write_sarif
+from suspectra.output.status import write_first_suspects
 from suspectra.output.table import write_table
 from suspectra.output.terminal import fit, pad, safe, width
 from suspectra.techniques import make_technique
@@ -367,3 +371,24 @@ def test_a_list_that_ends_within_a_tie_says_so_in_every_output(tmp_path):
     assert rows == [26, 26, 1]
     assert words in text_of(write_html, cut, sources)
     assert "more of the same rank" not in text_of(write_html, whole, sources)
+
+
+@pytest.mark.parametrize(
+    "write", [write_table, write_markdown, write_html, write_agent, lambda one, out, _: write_first_suspects(one, out)]
+)
+def test_of_a_group_that_executes_nothing_no_line_is_listed(write, tmp_path):
+    cart = MeasuredFile("cart.py", None, np.array([1, 2]), np.array([1, 2]), np.array([-1, -1]), ())
+    verdicts = {"t1": Verdict.FAILED, "t2": Verdict.FAILED, "t3": Verdict.PASSED}
+    rows = [np.array(row, np.int32) for row in ([0], [], [1])]
+    tests = tuple(TestResult(name, verdict) for name, verdict in verdicts.items())
+    evidence = Evidence("by hand", tests, (cart,), tuple(rows), np.zeros(0, np.int32))
+    ochiai = make_technique("ochiai")
+    report = ochiai.localize(evidence.spectrum())
+    groups = tuple(rank_groups(report, ochiai, decisions=Decisions().split(["t2"], ["t1"])).groups)
+    out = io.StringIO()
+    write(Listing(report, evidence, (), groups=groups), out, Sources(tmp_path))
+    page = out.getvalue()
+    first, second = page.index("cart.py:1"), page.index("It executes nothing that may be a suspect.")
+    end = page.index("</li>", second) if write is write_html else len(page)
+    assert first < second
+    assert "cart.py" not in page[second:end]

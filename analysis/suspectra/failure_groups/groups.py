@@ -33,6 +33,8 @@ class FailureGroup:
     >>> group = FailureGroup(1, ("test_a", "test_b"), uncovered=("test_a",))
     >>> group.covered, group.heading("KeyError")
     (('test_b',), '✗ 1 test: KeyError')
+    >>> group.idle
+    False
     >>> group.left_out
     '1 more failing test executes no suspect'
     """
@@ -47,6 +49,11 @@ class FailureGroup:
         """The tests that say what the group is about: those that executed a candidate, or all if none did."""
         others = set(self.uncovered)
         return tuple(test for test in self.tests if test not in others) or self.tests
+
+    @property
+    def idle(self) -> bool:
+        """Whether none of its tests executed a candidate."""
+        return len(self.uncovered) == len(self.tests)
 
     def heading(self, title: str = "", *, sure: bool = True) -> str:
         """Write one line about the group.

@@ -148,7 +148,7 @@ class RankedGroup:
         names = Counter(name for test in self.group.covered if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
         report = self._report_of_title
-        element = int(np.argmax(report.level == 0)) if len(report) else -1
+        element = int(np.argmax(report.level == 0)) if len(report) and not self.group.idle else -1
         suspect = self._whole.spectrum.elements.location(element).short if element >= 0 else ""
         return f"{name}, first suspect {suspect}" if name and suspect else name or suspect
 
@@ -271,12 +271,8 @@ def _is_python(elements: Elements) -> bool:
 
 
 def _reason(group: FailureGroup, report: RankedReport) -> str:
-    if set(group.tests) == set(group.uncovered):
-        return (
-            "They execute nothing that may be a suspect."
-            if len(group.tests) > 1
-            else ("It executes nothing that may be a suspect.")
-        )
+    if group.idle:
+        return f"{'They execute' if len(group.tests) > 1 else 'It executes'} nothing that may be a suspect."
     sentence = _shared(group, report, len(group.covered))
     if group.uncovered:
         plural = len(group.uncovered) > 1

@@ -84,11 +84,7 @@ def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = M
 def _ranking(ranking: Listing, sources: Sources, most: int) -> RankingAnswer:
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
-        report = group.report
-        own, counts = (
-            Listing(report, ranking.evidence, (), min(most, report.spectrum.suspected)),
-            report.spectrum.counts,
-        )
+        own, counts = ranking.of_group(group, most), group.report.spectrum.counts
         groups.append(
             {
                 "title": as_data(group.title),
@@ -325,6 +321,8 @@ def _lines(answer: RankingAnswer, again: str) -> Iterable[str]:
             place = suspect["place"] if _PLAIN.fullmatch(suspect["place"]) else _quoted(suspect["place"])
             reason = f". {_quoted(suspect['reason'])}" if suspect["reason"] else ""
             yield f"{suspect['rank']}. {place} {_quoted(suspect['source'])} {suspect['executed_by']}{reason}"
+        if not group["suspects"]:
+            yield _quoted(group["reason"])
         if group["more_of_the_last_rank"]:
             yield f"and {group['more_of_the_last_rank']} more of the same rank"
     if answer["more_groups"]:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 from typing import NamedTuple, TextIO
@@ -102,7 +101,9 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             problems=ranking.notices,
             besides=besides(evidence),
             groups=list(_groups(ranking, heat, sources)),
-            failure_groups=[_failure_group(group, listing) for group, listing in ranking.sections],
+            failure_groups=[
+                _failure_group(group, ranking.of_group(group, _GROUP_TOP)) for group, _ in ranking.sections
+            ],
             chains=list(_chains(ranking, model, sources)) if model else [],
             evidence=evidence.source,
             version=__version__,
@@ -111,14 +112,13 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
 
 
 def _failure_group(ranked: RankedGroup, listing: Listing) -> dict[str, object]:
-    entries = replace(listing, top=_GROUP_TOP).entries()
     return {
         "heading": ranked.heading,
         "reason": ranked.reason,
         "tests": ranked.group.tests,
         "suspects": [
             {"rank": rank_text(entry["rank_best"], entry["rank_worst"]), "anchor": location_text(entry)}
-            for entry in entries
+            for entry in listing.entries()
         ],
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TextIO
 
 from suspectra.evidence.changes import changed_at_import
@@ -85,8 +84,6 @@ def _stack(stack: Stack) -> dict[str, object]:
 
 def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
     """Write a failure group, with the suspects that its tests execute."""
-    suspected = ranked.report.spectrum.suspected
-    top = suspected if ranking.top is None else min(ranking.top, suspected)
     head = {
         "id": ranked.group.number,
         "title": ranked.title,
@@ -96,7 +93,7 @@ def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
         "uncovered": ranked.group.uncovered,
     }
     out.write(json.dumps(head)[:-1])
-    listed = replace(ranking, report=ranked.report, top=top)
+    listed = ranking.of_group(ranked, ranking.top)
     _write_suspects((entry for entry in listed.entries() if entry["ef"]), out, "   ")
     out.write("}")
 

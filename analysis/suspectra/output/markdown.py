@@ -50,8 +50,9 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
         out.write(f"{_plain(sentence)}\n\n")
     for group, listing in ranking.sections:
         out.write(f"### {_plain(group.heading)}\n\n{_plain(group.reason)}\n\n")
-        _write_section(listing, out, sources)
-        out.write("\n")
+        if listing.shown:
+            _write_section(listing, out, sources)
+            out.write("\n")
     if not ranking.sections:
         _write_section(ranking, out, sources)
         out.write("\n")

@@ -80,6 +80,8 @@ class Listing:
     (1, 2, 'and 2 more of the same rank')
     >>> [(group.title, section.report.suspect(0).score) for group, section in listing.sections]
     [('program:1', 1.0), ('program:3', 1.0)]
+    >>> listing.of_group(groups[0]).shown
+    2
     >>> [ranks.tolist() for ranks in listing.group_ranks()]
     [[1, 1, 2], [1, 1, 1]]
     >>> [(entry["line"], entry["reason"], listing.beside_counts(entry)) for entry in listing.entries()]
@@ -99,12 +101,25 @@ class Listing:
         """A listing for each failure group, if there are several, of what its tests execute."""
         if len(self.groups) < 2:
             return []
-        return [(group, self._of_group(group)) for group in self.groups]
+        return [(group, self.of_group(group, self.top)) for group in self.groups]
 
-    def _of_group(self, group: RankedGroup) -> Listing:
-        suspected = group.report.spectrum.suspected or len(group.report)
-        top = suspected if self.top is None else min(self.top, suspected)
-        return replace(self, report=group.report, groups=(), top=top)
+    def of_group(self, group: RankedGroup, top: int | None = None) -> Listing:
+        """List what the tests of a failure group execute.
+
+        Parameters
+        ----------
+        group : RankedGroup
+            One of the groups.
+        top : int, optional
+            How many suspects to list at most.
+
+        Returns
+        -------
+        Listing
+            Empty if its tests execute no suspect.
+        """
+        suspected = group.report.spectrum.suspected
+        return replace(self, report=group.report, groups=(), top=suspected if top is None else min(top, suspected))
 
     def group_ranks(self) -> tuple[Ints, Ints]:
         """Find for each element the failure group in which it ranks best, and its rank there.

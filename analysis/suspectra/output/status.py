@@ -106,14 +106,13 @@ def write_first_suspects(ranking: Listing, out: TextIO) -> None:
     style = Style(out)
     for group in ranking.groups[:MAX_GROUPS]:
         out.write(style(safe(group.heading), "bold") + "\n")
-        report = group.report
-        listing = Listing(report, ranking.evidence, (), min(MAX_SUSPECTS, report.spectrum.suspected))
+        listing = ranking.of_group(group, MAX_SUSPECTS)
         for entry in listing.entries():
             place = style(safe(f"{entry['file']}:{entry['line']}"), "red")
             function = safe(f"  {entry['function']}" if entry["function"] else "")
             out.write(f"{entry['rank_best']:>4}  {place}{function}\n")
-        rest = [text for text in (listing.cut, group.group.left_out) if text]
-        out.write("".join(f"      {text}\n" for text in rest) + "\n")
+        about = (listing.cut, group.group.left_out) if listing.shown else (group.reason,)
+        out.write("".join(f"      {text}\n" for text in about if text) + "\n")
     if (more := len(ranking.groups) - MAX_GROUPS) > 0:
         out.write(f"and {many(more, 'more failure group')}\n\n")
 

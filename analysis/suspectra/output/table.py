@@ -56,8 +56,9 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     for group, listing in ranking.sections:
         out.write(style(safe(group.heading), "bold") + "\n")
         out.write(style(safe(group.reason), "dim") + "\n\n")
-        _write_section(listing, out, sources, style)
-        out.write("\n")
+        if listing.shown:
+            _write_section(listing, out, sources, style)
+            out.write("\n")
     if not ranking.sections:
         _write_section(ranking, out, sources, style)
         out.write("\n")
