@@ -131,13 +131,13 @@ def _overviews(session: Session, folder: Folder) -> list[GroupOverview]:
     if ranking.report is None or not ranking.failing:
         return []
     one = FailureGroup(0, tuple(ranking.failing), ranking.uncovered)
-    return [_overview(session, folder, Group(0, "", one.heading(), True, one.tests, one.uncovered), None)]
+    group = Group(0, "", one.heading(), True, one.tests, one.covered, one.uncovered)
+    return [_overview(session, folder, group, None)]
 
 
 def _overview(session: Session, folder: Folder, group: Group, number: int | None) -> GroupOverview:
     ranking, placed = folder.snapshot.ranking, {mark.test: mark for mark in folder.snapshot.failures}
-    covered = FailureGroup(group.number, group.tests, group.uncovered).covered
-    first = next((test for test in covered if test in placed), covered[0])
+    first = next((test for test in group.covered if test in placed), group.covered[0])
     failed = placed.get(first)
     return {
         "folder": folder.uri,

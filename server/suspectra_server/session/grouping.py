@@ -270,8 +270,8 @@ def _overviews(groups: GroupedRanking) -> tuple[Group, ...]:
 
 
 def _overview(one: RankedGroup) -> Group:
-    title, heading = plain(one.title, MAX_TEXT), plain(one.heading, MAX_TEXT)
-    return Group(one.group.number, title, heading, one.sure, one.group.tests, one.group.uncovered)
+    title, heading, group = plain(one.title, MAX_TEXT), plain(one.heading, MAX_TEXT), one.group
+    return Group(group.number, title, heading, one.sure, group.tests, group.covered, group.uncovered)
 
 
 def _ranking(whole: Ranking, one: RankedGroup, groups: GroupedRanking, top: int) -> Ranking:

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.source import parse
@@ -16,6 +17,9 @@ from suspectra_server.session.test_run import Run, TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.session.watching import Debouncer
 from suspectra_server.timing import IDLE_S, SAVE_DEBOUNCE_S, TYPING_RUN_MAX_S
+
+if TYPE_CHECKING:
+    from suspectra.selection.selection import Selection
 
 SAMPLE = 20
 """How many tests a new process runs to confirm outcomes of one that was kept waiting: less than a second of most."""
@@ -52,7 +56,7 @@ class OnSave:
         self._test_run = test_run
         self._experiments = experiments
         self._keep_running = keep_running
-        self._waiting: dict[Folder, None] = {}
+        self._waiting: dict[Folder, Selection | None] = {}  # which of their tests are to run, where that is known
         self._timer = Debouncer(asyncio.get_running_loop(), self._begin)
         self._rest = Debouncer(asyncio.get_running_loop(), self._use_rest)
         self._seen: set[Folder] = set()  # where saves run tests
@@ -72,17 +76,20 @@ class OnSave:
 
     async def _compare_codes(self, folder: Folder, path: str, source: str) -> None:
         """Run tests unless they have run with this code: comments and layout are none."""
+        selection = None
         async with self._in_order:
             code = await asyncio.to_thread(_code_of, source)
             known = self._codes.get((folder, path))
             self._codes[folder, path] = code
-            # the same code may have been replaced and brought back meanwhile, or other files may have changed
-            if known == code and not folder.snapshot.saved and not await asyncio.to_thread(_reaches_tests, folder.root):
-                return
+            if known == code and not folder.snapshot.saved:
+                # the same code may have been replaced and brought back meanwhile, or other files may have changed
+                selection = await asyncio.to_thread(_select, folder.root)
+                if not selection.reached:
+                    return
         if folder.removed:
             return
         folder.saved(path)
-        self._waiting[folder] = None
+        self._waiting[folder] = None if folder in self._waiting else selection
         self._test_run.give_way()
         self._wait(folder)
 
@@ -193,10 +200,11 @@ class OnSave:
         if self._experiments.running:
             self._timer.trigger(IDLE_S)
             return
-        folders = [folder for folder in self._waiting if self._runs_in(folder)]
+        waiting = {folder: selection for folder, selection in self._waiting.items() if self._runs_in(folder)}
         self._waiting.clear()
-        if folders:
-            self._keep_running(asyncio.ensure_future(self._test_run.start(folders, {}, on_save=True)))
+        if waiting:
+            start = self._test_run.start(list(waiting), {}, on_save=True, selections=waiting)
+            self._keep_running(asyncio.ensure_future(start))
 
 
 def _verdicts(folder: Folder) -> dict[str, str]:
@@ -205,11 +213,11 @@ def _verdicts(folder: Folder) -> dict[str, str]:
     return {test.name: test.verdict.value for test in evidence.tests} if evidence is not None else {}
 
 
-def _reaches_tests(root: Path) -> bool:
-    """Whether tests of a folder have run with other code than there is now."""
+def _select(root: Path) -> Selection:
+    """The tests of a folder to run again, as it is now."""
     from suspectra.selection.selection import select
 
-    return select(str(root)).reached
+    return select(str(root))
 
 
 def _code_of(source: str) -> int:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.path_inquiry import PathInquiry
     from suspectra.experiments.traces import Traces
     from suspectra.recording.warm import WarmTests
+    from suspectra.selection.selection import Selection
 
 # -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
 _MAIN = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
@@ -102,7 +103,9 @@ def warm_tests_of(trust: Trust, root: Path, command: Sequence[str], settings: Se
     return WarmTests(arguments, str(_real(root)), lower_priority)
 
 
-async def warm_events_of(trust: Trust, warm: WarmTests, root: Path, token: Token) -> AsyncGenerator[Event, None]:
+async def warm_events_of(
+    trust: Trust, warm: WarmTests, root: Path, selection: Selection | None, token: Token
+) -> AsyncGenerator[Event, None]:
     """Let a process that waits run the tests that failed or that a change can affect, and yield its events.
 
     Parameters
@@ -111,6 +114,8 @@ async def warm_events_of(trust: Trust, warm: WarmTests, root: Path, token: Token
     warm : WarmTests
     root : Path
         The folder.
+    selection : Selection or None
+        Which tests these are; None where the recording is still to be read for that.
     token : Token
         Ends the run when cancelled.
 
@@ -129,8 +134,8 @@ async def warm_events_of(trust: Trust, warm: WarmTests, root: Path, token: Token
     from suspectra.selection.selection import select
 
     def work(notify: Callable[[Event], object]) -> None:
-        selection = select(str(root))
-        notify(warm.run(selection.fields(live=True), notify, token, selection.longest))
+        chosen = selection or select(str(root))
+        notify(warm.run(chosen.fields(live=True), notify, token, chosen.longest))
 
     async with aclosing(_events(trust, work, token)) as events:
         async for event in events:

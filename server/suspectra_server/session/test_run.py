@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lsprotocol import types as lsp
 
@@ -30,6 +30,9 @@ from suspectra_server.session.run_log import RunLog
 from suspectra_server.session.trust import Trust
 from suspectra_server.session.warm_processes import WarmProcesses
 
+if TYPE_CHECKING:
+    from suspectra.selection.selection import Selection
+
 log = logging.getLogger(__name__)
 
 _USAGE = 2  # the first exit status of pytest that says that not all tests were run
@@ -50,9 +53,10 @@ class Run:
         Which tests to run of a folder, by its URI; all of them by default.
     on_save : bool
         Whether a save started it. Then the tests are those that failed, and those that changes can affect.
-
     affected : bool, optional
         Whether only tests run that failed or that changes can affect, if none is named; by default as the settings say.
+    selections : mapping of Folder to (Selection or None)
+        Which these are, where the recording was read for that already.
 
     Attributes
     ----------
@@ -70,6 +74,7 @@ class Run:
     tests: Mapping[str, Sequence[str]]
     on_save: bool = False
     affected: bool | None = None
+    selections: Mapping[Folder, Selection | None] = field(default_factory=dict)
     done: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: bool = False
     gave_way: bool = False
@@ -152,6 +157,7 @@ class TestRun:
         *,
         affected: bool | None = None,
         on_save: bool = False,
+        selections: Mapping[Folder, Selection | None] | None = None,
     ) -> Run:
         """Start the tests, and return while they run.
 
@@ -165,6 +171,8 @@ class TestRun:
             say.
         on_save : bool
             Whether a save starts them. Then the tests are those that failed, and those that changes can affect.
+        selections : mapping of Folder to (Selection or None), optional
+            Which these are, where the recording was read for that already.
 
         Returns
         -------
@@ -177,7 +185,7 @@ class TestRun:
         """
         self._trust.require()
         self.give_way()
-        started = Run(list(folders), tests, on_save, affected)
+        started = Run(list(folders), tests, on_save, affected, selections or {})
         self._runs.append(started)
         self.progress = TestProgress()
         for folder in folders:
@@ -320,8 +328,9 @@ class TestRun:
     async def _events(self, folder: Folder, run: Run, program: Program) -> AsyncGenerator[Event, None]:
         """The events of a run: by a process that waits with collected tests if there is one, else by a new one."""
         if run.on_save and folder.uri not in run.tests and (warm := self.warm.take(folder)) is not None:
+            selection = run.selections.get(folder)
             try:
-                async with aclosing(warm_events_of(self._trust, warm, folder.root, run.token)) as events:
+                async with aclosing(warm_events_of(self._trust, warm, folder.root, selection, run.token)) as events:
                     async for event in events:
                         yield event
                 self.warm.ran(folder)

@@ -19,6 +19,8 @@ class Group:
         False for compiled programs, in which groups are less certain.
     tests : tuple of str
         Its failing tests.
+    covered : tuple of str
+        Those of them that say what it is about, in the same order.
     uncovered : tuple of str
         Those of them that executed nothing that may be a suspect.
     """
@@ -28,4 +30,5 @@ class Group:
     heading: str
     sure: bool
     tests: tuple[str, ...]
+    covered: tuple[str, ...]
     uncovered: tuple[str, ...] = ()
