@@ -256,14 +256,12 @@ class _Merging:
 
         def compare(one: Ints, other: Ints | int, classes: Ints) -> None:
             """Fill the tables for some pairs of clusters, which share no class before the given ones."""
-            classes, shared = self._first_shared(one, other, classes, nats, share)
-            union, joined = self._unions(one, other, self.coverage.passing[classes])
+            classes, shared, union, alone = self._compared(one, other, classes, nats, share)
             more = union - (self._price[one] + self._price[other])
-            cost, bound, alone = (
-                np.where(shared, np.round(each, _DECIMALS), np.inf) for each in (more, share * union, joined)
-            )
+            found = (np.where(shared, np.round(each, _DECIMALS), np.inf) for each in (more, share * union, alone))
+            cost, bound, joined = found
             for pairs in ((one, other), (other, one)):
-                costs[pairs], bounds[pairs], joining[pairs], least[pairs] = cost, bound, alone, classes
+                costs[pairs], bounds[pairs], joining[pairs], least[pairs] = cost, bound, joined, classes
 
         def cheapest(allowed: Bools) -> tuple[int, int] | None:
             """The cheapest pair of those that may be merged."""
@@ -290,8 +288,10 @@ class _Merging:
             compare(others, i, np.maximum(least[i, others], least[j, others]))
         return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
-    def _first_shared(self, one: Ints, other: Ints | int, least: Ints, nats: float, share: float) -> tuple[Ints, Bools]:
-        """The first class that each of some clusters shares with another one, or all with the same; and if it is known.
+    def _compared(
+        self, one: Ints, other: Ints | int, least: Ints, nats: float, share: float
+    ) -> tuple[Ints, Bools, Floats, Floats]:
+        """The first class that some clusters share with another one each, or all with the same, and what that costs.
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
         as even the next class would keep it apart.
@@ -305,11 +305,20 @@ class _Merging:
 
         Returns
         -------
-        tuple of (ndarray of int64, ndarray of bool)
-            Where it is not known, the pair shares no class before this one, and stays apart.
+        tuple of (ndarray of int64, ndarray of bool, ndarray of float64, ndarray of float64)
+            The class; whether they share it: otherwise they share none before it, and stay apart; and with its passing
+            tests the cost of the union, and that for one test.
         """
-        words, (first, shared) = self._shared.shape[1], (least.copy(), self._share(one, other, least))
-        open_ = np.flatnonzero(~(shared | self._stay_apart(one, other, least, nats, share)))
+        first, shared = least.copy(), self._share(one, other, least)
+        union, alone = self._unions(one, other, self.coverage.passing[first])
+        own = self._price[one] + self._price[other]
+
+        def unsettled(pairs: Ints) -> Ints:
+            more = union[pairs] - own[pairs]
+            apart = (more >= nats) & (more >= share * union[pairs]) & (alone[pairs] >= ALONE)
+            return pairs[~(shared[pairs] | apart)]
+
+        words, open_ = self._shared.shape[1], unsettled(np.arange(len(one)))
         start = int(least[open_].min(initial=words * 64)) >> 6
         width = max(_WORDS, _WORDS_AT_ONCE // max(len(open_), 1))
         while len(open_) and start < words:
@@ -319,11 +328,11 @@ class _Merging:
             left, right = one[open_], other if isinstance(other, int) else other[open_]
             both = self._shared[left, start:end]
             both &= self._shared[right, start:end]
-            first[open_] = self.coverage.first(both, start)
-            shared[open_] = both.any(axis=1)
-            open_ = open_[~(shared[open_] | self._stay_apart(left, right, first[open_], nats, share))]
+            first[open_], shared[open_] = self.coverage.first(both, start), both.any(axis=1)
+            union[open_], alone[open_] = self._unions(left, right, self.coverage.passing[first[open_]])
+            open_ = unsettled(open_)
             start, width = end, 2 * width
-        return first, shared
+        return first, shared, union, alone
 
     def _share(self, one: Ints, other: Ints | int, classes: Ints) -> Bools:
         """Whether pairs of clusters share a class, each its own."""
@@ -332,13 +341,6 @@ class _Merging:
         both = self._shared[one, word] & self._shared[other, word]
         shared: Bools = there & (both >> bit & np.uint64(1) != 0)
         return shared
-
-    def _stay_apart(self, one: Ints, other: Ints | int, classes: Ints, nats: float, share: float) -> Bools:
-        """Whether pairs stay apart even if they share these classes."""
-        union, joining = self._unions(one, other, self.coverage.passing[classes])
-        more = union - (self._price[one] + self._price[other])
-        apart: Bools = (more >= nats) & (more >= share * union) & (joining >= ALONE)
-        return apart
 
     def _unions(self, one: Ints, other: Ints | int, passing: Ints) -> tuple[Floats, Floats]:
         """The costs of unions with so many passing tests, and what these cost a group of one test more than its own.
