@@ -69,7 +69,8 @@ def questions(client):
 
 def log_of(project):
     file = project / ".suspectra" / "experiments" / "log.jsonl"
-    lines = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
+    # the last line may be there in part only, while it is being written
+    lines = map(json.loads, file.read_text().split("\n")[:-1]) if file.exists() else ()
     return [line for line in lines if "test" in line]
 
 
