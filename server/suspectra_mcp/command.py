@@ -45,7 +45,8 @@ def register(cli: click.Group) -> None:
     ) -> None:
         """Serve coding agents by the Model Context Protocol, on standard input and output.
 
-        The command behind -- is what runs the tests; an agent can choose tests, and no other command. Unless you say
+        The command behind -- is what runs the tests, by default pytest, started as in the last recorded run; an agent
+        can choose tests, and no other command. Unless you say
         --trusted, the agent's client asks you before tests are run.
         """
         if find_spec("mcp") is None:
@@ -55,5 +56,4 @@ def register(cli: click.Group) -> None:
             raise click.UsageError("--experiments goes with --trusted.")
         from suspectra_mcp.main import serve
 
-        command = context.meta[COMMAND] or ["pytest"]
-        serve(workspace, command, trusted=trusted, experiments=experiments, **chosen)
+        serve(workspace, context.meta[COMMAND], trusted=trusted, experiments=experiments, **chosen)

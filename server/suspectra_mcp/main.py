@@ -25,7 +25,7 @@ def serve(
     workspace : Path
         The project's folder.
     command : sequence of str
-        What runs its tests, as the user would type it.
+        What runs its tests, as the user would type it; if it is empty, pytest, as in the last recorded run.
     trusted : bool
         Whether its tests may run without a question.
     experiments : bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -13,6 +14,7 @@ from mcp.server.mcpserver.resolve import Elicit
 from mcp_types import ClientCapabilities, ElicitationCapability
 from pydantic import BaseModel, Field
 
+from suspectra.recording.pytest_command import pytest_words
 from suspectra_server.session.trust import Trust
 
 
@@ -49,7 +51,7 @@ class Permissions:
     root : Path
         The workspace.
     command : sequence of str
-        What runs its tests.
+        What runs its tests; if it is empty, pytest, as in the last recorded run.
     granted : set of Act
         What was allowed on the command line.
 
@@ -66,20 +68,21 @@ class Permissions:
 
     async def tests(self, context: Context) -> Permission | Elicit[Permission]:
         """Ask whether tests may be run, unless that is known."""
-        return self._asked(Act.TESTS, context)
+        return await self._asked(Act.TESTS, context)
 
     async def altered(self, context: Context) -> Permission | Elicit[Permission]:
         """Ask whether tests may be run altered, unless that is known."""
-        return self._asked(Act.ALTERED, context)
+        return await self._asked(Act.ALTERED, context)
 
-    def _asked(self, act: Act, context: Context) -> Permission | Elicit[Permission]:
+    async def _asked(self, act: Act, context: Context) -> Permission | Elicit[Permission]:
         if act in self._granted:
             return Permission(allow=True)
         capability = ClientCapabilities(elicitation=ElicitationCapability())
         if not context.request_context.session.check_client_capability(capability):
             what = "running tests" if act is Act.TESTS else "running altered tests"
             raise ToolError(f"The user has not allowed {what}. Fix: let the user start `suspectra mcp {_OPTIONS[act]}`")
-        sentence = _SENTENCES[act].format(root=self._root, command=" ".join(self._command))
+        words = await asyncio.to_thread(pytest_words, self._command, str(self._root))
+        sentence = _SENTENCES[act].format(root=self._root, command=" ".join(words))
         return Elicit(sentence, Permission)
 
     def settle(self, act: Act, answer: ElicitationResult[Permission]) -> None:

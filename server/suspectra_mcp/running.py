@@ -17,6 +17,7 @@ from suspectra.processes.events import Ended, Output, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import in_words
+from suspectra.recording.pytest_command import pytest_words
 from suspectra_server.session.processes import SUSPECTRA, environment, events_of
 from suspectra_server.session.trust import Trust
 
@@ -51,7 +52,7 @@ class Commands:
     root : Path
         The workspace.
     command : sequence of str
-        What runs its tests.
+        What runs its tests; if it is empty, pytest, as in the last recorded run.
     trust : Trust
         Whether they may run.
     """
@@ -88,7 +89,7 @@ class Commands:
                     options += ["--only", str(listing)]
                 elif not all_tests:
                     options.append("--failed-and-affected")
-                program = self._program(["record", *options, "--", *self._command], Streams.EVENTS, progress)
+                program = await self._program(["record", *options], Streams.EVENTS, progress)
                 return await self._recorded(program, notify)
 
     async def _recorded(self, program: Program, notify: Notify) -> Ran:
@@ -129,17 +130,17 @@ class Commands:
             When it printed nothing, with the reason.
         """
         async with self._one:
-            program, token = self._program([*arguments, "--", *self._command], Streams.KEPT), Token()
+            program, token = await self._program(arguments, Streams.KEPT), Token()
             async with aclosing(events_of(self._trust, program, token)) as events:
                 async for event in events:
                     if isinstance(event, Ended):
                         return _printed(event)
         raise AssertionError("the last event says that the program has ended")
 
-    def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> Program:
-        return Program(
-            (*SUSPECTRA, *arguments), str(self._root), environment(), streams, guarded=True, progress=progress
-        )
+    async def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> Program:
+        command = await asyncio.to_thread(pytest_words, self._command, str(self._root))
+        words = (*SUSPECTRA, *arguments, "--", *command)
+        return Program(words, str(self._root), environment(), streams, guarded=True, progress=progress)
 
 
 def _printed(ended: Ended) -> Mapping[str, object]:

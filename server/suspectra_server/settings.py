@@ -279,7 +279,9 @@ SETTINGS = (
             "test_command",
             Settings.test_command,
             "The command that *Run Tests and Localize* records, as a list of arguments. It runs pytest or unittest."
-            " Unless it is set, a project that uses unittest and mentions pytest nowhere runs `python -m unittest`.",
+            " Unless it is set, pytest is started as in the last recorded run, by `pytest` or by `python -m pytest`,"
+            " which puts the folder on the path; and a project that uses unittest and mentions pytest nowhere runs"
+            " `python -m unittest`.",
             minimum=1,
         ),
         scope="resource",

@@ -66,7 +66,7 @@ class Session:
         return result.content[0].text if result.is_error else result.structured_content
 
 
-def talk(root, conversation, *options, answer=None, mode="auto"):
+def talk(root, conversation, *options, answer=None, mode="auto", command=("--", *PYTEST)):
     """Run a conversation with a server; `answer` is what the user says: None to decline, {} if the client can't ask."""
     questions = []
 
@@ -75,7 +75,7 @@ def talk(root, conversation, *options, answer=None, mode="auto"):
         return ElicitResult(action="decline") if answer is None else ElicitResult(action="accept", content=answer)
 
     async def run():
-        arguments = ["-m", "suspectra", "mcp", *options, "--", *PYTEST]
+        arguments = ["-m", "suspectra", "mcp", *options, *command]
         server = StdioServerParameters(command=sys.executable, args=arguments, cwd=str(root))
         callback = None if answer == {} else ask
         async with Client(server, elicitation_callback=callback, mode=mode) as client:
@@ -132,6 +132,24 @@ def test_an_answer_keeps_to_its_budget(checkout):
     answers, _ = talk(checkout, conversation, answer=NO_QUESTIONS)
     assert all(len(json.dumps(answer)) <= 800 for answer in answers)
     assert answers[0]["groups"][0]["suspects"]
+
+
+def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "__init__.py").write_text("def total(prices):\n    return sum(prices) - 1\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_shop.py").write_text(
+        "from shop import total\n\ndef test_total():\n    assert total([1]) == 1\n"
+    )
+    command = [*SUSPECTRA, "record", "--", sys.executable, "-m", "pytest"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+
+    async def conversation(session):
+        return await session.call("run_tests")
+
+    ran, (question,) = talk(tmp_path, conversation, answer={"allow": True}, command=())
+    assert "`python -m pytest`" in question
+    assert ran["ranking"]["groups"][0]["suspects"][0]["place"] == "shop/__init__.py:2"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

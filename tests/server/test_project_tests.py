@@ -1,5 +1,8 @@
 """What is run where nobody has said."""
 
+import subprocess
+import sys
+
 import pytest
 
 from suspectra_server.session.project_tests import ctest_build, has_python_tests, unittest_command
@@ -63,3 +66,28 @@ def test_tests_of_unittest_run_as_such_in_the_editor(client, tmp_path):
     client.wait(lambda: client.marks(tmp_path))
     assert set(client.marks(tmp_path)) == {("shop.py", 2)}
     assert any("record -- python -m unittest discover -s tests" in str(p) for p in client.progress)
+
+
+def test_pytest_is_started_as_it_was_recorded(client, tmp_path):
+    """Tests that can import the program only where the folder is on the path, as `python -m pytest` puts it there."""
+    prices = "def rate(kind):\n    found = 20\n    if kind == 'book':\n        found = 7\n    return found\n"
+    tests = (
+        "from shop.prices import rate\n\ndef test_food():\n    assert rate('food') == 7\n\n"
+        "def test_book():\n    assert rate('book') == 7\n"
+    )
+    project(tmp_path, {"shop/__init__.py": "", "shop/prices.py": prices, "tests/test_prices.py": tests})
+    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False).returncode == 1
+    client.start(tmp_path)
+    client.wait(lambda: client.marks(tmp_path))
+    (tmp_path / "shop/prices.py").write_text(prices.replace("20", "30"))
+    assert client.command("runTests") is True
+    client.wait_for_state("runningTests")
+    ended = {"kind": "end", "message": "done"}
+    client.wait(lambda: ended in client.progress and client.statuses[-1]["state"] == "ready")
+    assert any("record -- python -m pytest" in str(p) for p in client.progress)
+    assert ("shop/prices.py", 2) in client.marks(tmp_path)
+    failing = "tests/test_prices.py::test_food"
+    client.agree()
+    assert "found = 30" in [step["source"] for step in client.command("findCause", None, failing)["roots"]]
+    assert "-m pytest" in client.command("debugTest", tmp_path.as_uri(), failing)["commandLine"]

@@ -304,3 +304,24 @@ def recorded_by(source: EvidenceSource | None) -> str:
     ('record', '')
     """
     return getattr(source, "recorded_by", "")
+
+
+def run_again_by(source: EvidenceSource | None) -> tuple[str, ...]:
+    """Return the command that runs the tests of a source's recording again.
+
+    Parameters
+    ----------
+    source : EvidenceSource or None
+        A source from :func:`find_source` that was read.
+
+    Returns
+    -------
+    tuple of str
+        As in the newest run: ``pytest``, or Python with a module or a script. Empty for any other evidence.
+
+    Examples
+    --------
+    >>> run_again_by(find_source(folder, recording="old")), run_again_by(None)
+    ((), ())
+    """
+    return getattr(source, "command", ())

@@ -43,7 +43,48 @@ def pytest_command(given: Sequence[str], workspace: str, *, python: str | None =
     >>> pytest_command(["pytest", "-x"], str(folder)).arguments[-1]
     '-x'
     """
-    if given:
-        return resolve(given, workspace, python=python)
-    recorded = recorded_tests(recording_folder(workspace)).command
-    return resolve(["python", "-m", "pytest"] if "-m" in recorded else ["pytest"], workspace, python=python)
+    return resolve(pytest_words(given, workspace), workspace, python=python)
+
+
+def pytest_words(given: Sequence[str], workspace: str) -> tuple[str, ...]:
+    r"""Find the command that runs recorded tests again, as the user would type it.
+
+    Parameters
+    ----------
+    given : sequence of str
+        The command from the user; if it is empty, pytest is started as in the newest recorded run.
+    workspace : str
+        The folder that was recorded.
+
+    Returns
+    -------
+    tuple of str
+        Not resolved.
+
+    Examples
+    --------
+    >>> pytest_words([], str(folder)), pytest_words(["pytest", "-x"], str(folder))
+    (('pytest',), ('pytest', '-x'))
+    """
+    return tuple(given) or pytest_as_in(recorded_tests(recording_folder(workspace)).command)
+
+
+def pytest_as_in(recorded: Sequence[str]) -> tuple[str, ...]:
+    """Start pytest with the path that tests had when they were recorded.
+
+    Parameters
+    ----------
+    recorded : sequence of str
+        The command that runs them again; may be empty.
+
+    Returns
+    -------
+    tuple of str
+        ``python -m pytest`` after a run by ``python -m``, which puts the current folder on the path; else ``pytest``.
+
+    Examples
+    --------
+    >>> pytest_as_in(["python", "-m", "unittest", "-v"]), pytest_as_in([])
+    (('python', '-m', 'pytest'), ('pytest',))
+    """
+    return ("python", "-m", "pytest") if "-m" in recorded else ("pytest",)

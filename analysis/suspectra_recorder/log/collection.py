@@ -23,7 +23,7 @@ MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
 _CURE_OF_A_MISSING_MODULE = (
     "install it where the tests run, or correct the import; a module at the root of the project is found by"
-    " `suspectra record -- python -m pytest`"
+    " `suspectra record -- python -m pytest`, or in an editor with it in the setting testCommand"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"

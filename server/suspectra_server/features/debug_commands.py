@@ -18,7 +18,7 @@ from suspectra_server.features.steps import Steps
 from suspectra_server.messages import DebugLaunch
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.processes import launch_of
-from suspectra_server.session.project_tests import python_command, runs_programs
+from suspectra_server.session.project_tests import runs_programs
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.text import MAX_TEXT, plain
 
@@ -97,7 +97,7 @@ class DebugCommands(ComparisonCommands):
             )
         try:
             launch = await session.files.run(
-                lambda: launch_of(session.trust, root, python_command(root, settings), test, settings)
+                lambda: launch_of(session.trust, root, folder.python_command(), test, settings)
             )
         except (NotTrusted, SuspectraError) as error:
             raise RequestFailed(plain(str(error), MAX_TEXT)) from None

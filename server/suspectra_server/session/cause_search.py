@@ -19,7 +19,6 @@ from suspectra_server.session.experiment_run import Outcome, Shown
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import inquiry_of
-from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.tracing import versions
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
@@ -89,7 +88,7 @@ class CauseSearch:
             settings = replace(settings, causes_seconds=self.seconds)
         began = time.monotonic()
         try:
-            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=True)
             inquiry = inquiry_of(trust, folder.root, command, self.test, settings, suspicion)
             with closing(inquiry.steps()) as steps:

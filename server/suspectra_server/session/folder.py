@@ -18,7 +18,7 @@ from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.moved_lines import LineHistory, MovedLines
 from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.next_steps import NextSteps
-from suspectra_server.session.project_tests import test_arguments
+from suspectra_server.session.project_tests import pytest_command, python_command, test_arguments
 from suspectra_server.session.ranker import Ranked, Ranker, RankingInput, with_technique
 from suspectra_server.session.rankings import Rankings
 from suspectra_server.session.reader_marks import ReaderMarks, Reason
@@ -190,7 +190,22 @@ class Folder:
         `affected` says whether tests that no change can affect are left out; by default as the settings say.
         """
         settings = self.settings if affected is None else replace(self.settings, affected_only=affected)
-        return partial(test_arguments, self.root, settings, self.rankings.recorded_by, chosen=chosen, on_save=on_save)
+        recorded = self.rankings.recorded_by, self.rankings.run_again_by
+        return partial(test_arguments, self.root, settings, *recorded, chosen=chosen, on_save=on_save)
+
+    def python_command(self) -> tuple[str, ...]:
+        """The command that runs the Python tests; for a worker thread."""
+        return python_command(self.root, self.settings, self.rankings.run_again_by)
+
+    def pytest_command(self) -> tuple[str, ...]:
+        """The command that runs pytest, for tests that are altered or wait; for a worker thread.
+
+        Raises
+        ------
+        UsageError
+            When the tests are not run by pytest.
+        """
+        return pytest_command(self.root, self.settings, self.rankings.recorded_by, self.rankings.run_again_by)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""

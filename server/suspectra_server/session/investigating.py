@@ -21,7 +21,6 @@ from suspectra_server.session.experiment_run import ExperimentRun, Outcome, Show
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import investigation_of
-from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import PROGRESS_S
@@ -78,7 +77,7 @@ class Investigating:
             folder, settings = self.folder, self.folder.settings
             if self.seconds is not None:
                 settings = replace(settings, investigation_seconds=self.seconds)
-            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
             tests = {test.name: test for test in self.tests}
             investigation = investigation_of(

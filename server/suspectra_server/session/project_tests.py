@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from suspectra.errors import Problem, UsageError
 from suspectra.evidence.sources import Sources, SourceUnreadable
+from suspectra.recording.pytest_command import pytest_as_in
 from suspectra_server.settings import Settings
 
 _CTEST, _BUILD = "CTestTestfile.cmake", "build"
@@ -23,12 +24,14 @@ _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "
 _MAX_FOLDERS, _MAX_FILES = 500, 200
 
 
-def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: bool, on_save: bool) -> tuple[str, ...]:
+def test_arguments(
+    root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str], *, chosen: bool, on_save: bool
+) -> tuple[str, ...]:
     """The arguments of `suspectra` that record the tests of a folder.
 
     Without settings, these are the tests of CTest in a build folder of the workspace if C or C++ was recorded last, or
-    if nothing was recorded and there are no Python tests. Otherwise pytest runs the tests, or unittest in a project
-    that uses it and mentions pytest nowhere.
+    if nothing was recorded and there are no Python tests. Otherwise pytest runs the tests, started as in the last
+    recorded run, or unittest in a project that uses it and mentions pytest nowhere.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
     settings : Settings
     recorder : str
         The command that made the last recording; empty where there is none.
+    run_again_by : sequence of str
+        The command that runs its tests again; empty where that is not known.
     chosen : bool
         The user has chosen some of the tests.
     on_save : bool
@@ -49,14 +54,14 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
         # without a build folder the command says how to make one: nothing is configured without a request
         make = ("--make", shlex.join(["cmake", "--build", build])) if (root / build).is_dir() else ()
         return ("record-c", *make, "--ctest", build)
-    command = python_command(root, settings)
+    command = python_command(root, settings, run_again_by)
     interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
     live = ("--failed-and-affected", "--live") if on_save and not chosen else ()
     return ("record", *interpreter, *(live or fewer), "--", *command)
 
 
-def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, ...]:
+def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str]) -> tuple[str, ...]:
     """The command that runs pytest in a folder, for experiments with its tests and processes that wait with them.
 
     Parameters
@@ -65,23 +70,26 @@ def pytest_command(root: Path, settings: Settings, recorder: str) -> tuple[str, 
     settings : Settings
     recorder : str
         The command that made the last recording; empty where there is none.
+    run_again_by : sequence of str
+        The command that runs its tests again; empty where that is not known.
 
     Raises
     ------
     UsageError
         When the tests are not run by pytest.
     """
-    command = python_command(root, settings)
+    command = python_command(root, settings, run_again_by)
     if runs_programs(settings, recorder) or "unittest" in command:
         cause = "its tests are not run by pytest"
         raise UsageError(Problem(root.name, "", cause, "let the setting testCommand run pytest, and record the tests"))
     return command
 
 
-def python_command(root: Path, settings: Settings) -> tuple[str, ...]:
+def python_command(root: Path, settings: Settings, run_again_by: Sequence[str]) -> tuple[str, ...]:
     """The command that runs the Python tests of a folder."""
-    command = settings.test_command
-    return (unittest_command(root) or command) if command == Settings.test_command else command
+    if settings.test_command != Settings.test_command:
+        return settings.test_command
+    return unittest_command(root) or pytest_as_in(run_again_by)
 
 
 def runs_programs(settings: Settings, recorder: str) -> bool:

@@ -12,7 +12,7 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence import experiments
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.discovery import find_source, recorded_by
+from suspectra.evidence.discovery import find_source, recorded_by, run_again_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.experiments import with_experiments
 from suspectra.evidence.failure_slices import SLICES, with_slices
@@ -83,6 +83,8 @@ class Ranked:
         The states of these files and of all paths at which evidence may appear, before they were read.
     recorded_by : str
         The command that made the recording; empty for evidence of other tools.
+    run_again_by : tuple of str
+        The command that runs its tests again; empty where that is not known.
     reading : Reading, optional
         The texts that its marks need.
     growing : bool
@@ -95,6 +97,7 @@ class Ranked:
     watched: tuple[str, ...] = ()
     states: Mapping[str, object] | None = None
     recorded_by: str = ""
+    run_again_by: tuple[str, ...] = ()
     reading: Reading | None = None
     growing: bool = False
     unfinished: bool = False
@@ -163,7 +166,8 @@ class Ranker:
             ranking, first = Ranking(state, str(error.problem), technique, (error.problem,)), technique
         unfinished = first is not technique and ranking.report is not None
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
-        return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
+        by = recorded_by(self._source), run_again_by(self._source)
+        return Ranked(ranking, watched, states, *by, reading, self.growing(), unfinished)
 
     def improve(self, ranked: Ranked, given: RankingInput, job: Job[Ranked]) -> Ranked:
         """Rank the same evidence by the other stages, in the thread for long work.

@@ -57,6 +57,8 @@ class Rankings:
         The failure groups, one of which is ranked at a time.
     recorded_by : str
         The command whose recording was ranked last.
+    run_again_by : tuple of str
+        The command that runs its tests again; empty where that is not known.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Rankings:
         self._waiting: list[asyncio.Future[None]] = []
         self._loop = asyncio.get_running_loop()
         self.recorded_by = ""
+        self.run_again_by: tuple[str, ...] = ()
         self.grouping = Grouping(key, long_jobs, files, decisions, disk, self._show_checked, self._listed)
         self._improvement = Improvement(key, long_jobs, ranker, self.grouping.start)
         self._evidence = EvidenceFiles(key, files, watcher, self.rank, complete, boundary)
@@ -155,7 +158,7 @@ class Rankings:
             return
         self._improvement.cancel()
         ranked = self._checked(result)
-        self.recorded_by = ranked.recorded_by
+        self.recorded_by, self.run_again_by = ranked.recorded_by, ranked.run_again_by
         self._evidence.ranked(ranked)
         self._evidence.watch({*ranked.watched, *self._input().candidates}, ranked.states)
         if ranked.unfinished:

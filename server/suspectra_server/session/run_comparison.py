@@ -26,7 +26,6 @@ from suspectra_server.session.experiment_run import Outcome, Shown
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import path_inquiry_of
-from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.tracing import versions
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
@@ -103,7 +102,7 @@ class RunComparison:
 
         folder = self.folder
         try:
-            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            command = folder.pytest_command()
             ranking = Localizer(make_technique("ochiai")).update(self.evidence)
             inquiry = path_inquiry_of(
                 trust,

@@ -14,7 +14,6 @@ from suspectra_server.session.experiment_run import Outcome, Shown
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import traces_of
-from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Tracing:
         """Trace the test."""
         folder = self.folder
         try:
-            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=True)
             traces = traces_of(trust, folder.root, command, self.test, folder.settings, suspicion)
             with closing(traces.traces()) as made:

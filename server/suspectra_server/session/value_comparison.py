@@ -19,7 +19,6 @@ from suspectra_server.session.experiment_run import ExperimentRun, Outcome, Show
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import observing_of
-from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import plain
 from suspectra_server.timing import PROGRESS_S
@@ -61,7 +60,7 @@ class ValueComparison:
         problems: list[Problem] = []
         complete = False
         try:
-            command = pytest_command(folder.root, folder.settings, folder.rankings.recorded_by)
+            command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=True)
             tests = {test.name: test for test in self.tests}
             observing = observing_of(

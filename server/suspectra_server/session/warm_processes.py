@@ -12,7 +12,6 @@ from suspectra.quantity import some
 from suspectra.recording.warm import CAN_WAIT, NotCollected, WarmTests
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.processes import warm_tests_of
-from suspectra_server.session.project_tests import pytest_command
 from suspectra_server.session.trust import NotTrusted, Trust
 
 
@@ -44,7 +43,7 @@ class WarmProcesses:
         self._off: set[Folder] = set()
         self._broken: set[Folder] = set()  # whose tests could not be collected when they were last tried
         self._ran: set[Folder] = set()
-        self._commands: dict[Folder, tuple[tuple[str, ...], str]] = {}  # with what tests run, by which interpreter
+        self._commands: dict[Folder, object] = {}  # with what tests run, by which interpreter
 
     def prepare(self, folder: Folder) -> None:
         """Let a process wait for the next save, unless one does."""
@@ -55,10 +54,10 @@ class WarmProcesses:
             self._keep_running(asyncio.ensure_future(self._start(folder, begun)))
 
     async def _start(self, folder: Folder, begun: _Start) -> None:
-        root, settings, recorder = folder.root, folder.settings, folder.rankings.recorded_by
+        root, settings = folder.root, folder.settings
 
         def start() -> WarmTests:
-            return warm_tests_of(self._trust, root, pytest_command(root, settings, recorder), settings)
+            return warm_tests_of(self._trust, root, folder.pytest_command(), settings)
 
         unusable: set[Folder] | None = None
         try:
@@ -82,7 +81,8 @@ class WarmProcesses:
 
     def _follow_settings(self, folder: Folder) -> None:
         """Forget everything about a folder whose tests are run by another command now."""
-        command = folder.settings.test_command, folder.settings.test_interpreter
+        set_by_user = folder.settings.test_command, folder.settings.test_interpreter
+        command = set_by_user, folder.rankings.run_again_by
         if self._commands.setdefault(folder, command) != command:
             self.leave_out(folder)
             self._commands[folder] = command

@@ -130,7 +130,8 @@ class Log(LogReader):
 
     def on_run(self, run: Run) -> None:
         """Begin a section."""
-        self.sections.append(Section(run.name, run.started, python=run.python, packages=run.packages))
+        section = Section(run.name, run.started, python=run.python, packages=run.packages, command=run.command)
+        self.sections.append(section)
 
     def on_source(self, source: Source) -> None:
         """Add its map."""

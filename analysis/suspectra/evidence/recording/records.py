@@ -43,6 +43,8 @@ class Section:
         The version of the interpreter, empty where it is not known.
     packages : mapping of str to str
         The versions of the distributions that were installed, by name; empty where they are not known.
+    command : tuple of str
+        How its tests are run again.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Section:
     errors: list[CollectionError] = field(default_factory=list)
     python: str = ""
     packages: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ("pytest",)
 
 
 @dataclass(eq=False)

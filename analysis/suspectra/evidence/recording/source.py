@@ -88,8 +88,8 @@ class RecordingSource:
     >>> source = RecordingSource(folder, folder / "logs")
     >>> [(test.name, test.message) for test in source.read().tests], source.growing()
     ([('test_sum', 'assert 3 == 4')], False)
-    >>> source.watched() == [str(folder / "logs")]
-    True
+    >>> source.watched() == [str(folder / "logs")], source.command
+    (True, ('pytest',))
     """
 
     recorded_by: ClassVar[str] = "record"
@@ -122,6 +122,12 @@ class RecordingSource:
         self._odd: dict[str, Rows] = {}
         self._import: tuple[object, Row, list[Problem]] = (None, EMPTY, [])
         self._outside_rows: dict[Section, list[Rows]] = {}
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How the tests are run again, as in the newest run that was read; empty if none was."""
+        sections = self._sections()
+        return sections[-1].command if sections else ()
 
     def watched(self) -> Sequence[str]:
         """The folder of the logs.
