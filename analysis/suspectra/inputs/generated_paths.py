@@ -102,8 +102,10 @@ class GeneratedPaths(PathSearcher):
         found = [one for one in known if one.found]
         shown = found[0] if found else known[-1]
         notes = shown.notes if found else tuple(note for one in reversed(known) for note in one.notes)
-        complete = self._forced.is_final or self._inputs.found is not None or all(one.complete for one in known)
-        complete &= bool(self._refused) or len(known) == 2 or self._forced.is_final  # else one of both is to come
+        complete = self._forced.is_final or (
+            (bool(self._refused) or len(known) == 2)  # else one of both is to come
+            and (self._inputs.found is not None or all(one.complete for one in known))
+        )
         return replace(
             shown,
             technique=TECHNIQUE,
