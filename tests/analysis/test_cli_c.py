@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from suspectra.cli import run
+from suspectra.errors import EvidenceError
 from suspectra.evidence.c_recording import CRecordingSource
 from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.discovery import find_source
@@ -200,6 +201,13 @@ def test_the_newest_of_all_kinds_is_taken(tmp_path):
     assert isinstance(find_source(tmp_path, edges=True), CRecordingSource)
     assert isinstance(find_source(tmp_path, recording=".suspectra/recording"), RecordingSource)
     assert isinstance(find_source(tmp_path, recording=".suspectra/recording-c"), CRecordingSource)
+
+
+def test_a_recording_is_named_as_seen_from_the_workspace(tmp_path):
+    place(tmp_path / ".suspectra" / "recording-c" / "tests.log", age=30)
+    with pytest.raises(EvidenceError) as refused:
+        CRecordingSource(tmp_path).read()
+    assert refused.value.problem.file == ".suspectra/recording-c/tests.log"
 
 
 # what other tools left ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from suspectra.errors import EvidenceError
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.gcov_raw import GcovRawSource
 from suspectra.evidence.outcomes import read_outcomes
+from suspectra.evidence.source_paths import SourcePaths
 
 PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"
 PARTS = {"loops": "l5", "choice": "c14", "shares": "s9", "jumps": "j4"}
@@ -229,6 +230,15 @@ def test_notes_outside_the_workspace_are_read_only_on_request(recorded, tmp_path
     assert not evidence.files
     assert "lie outside the workspace and are left out" in texts(evidence)
     assert mapping
+
+
+def test_the_folder_to_map_is_the_one_below_which_the_same_file_is_here(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "tax.c").write_text("int tax;\n")
+    paths = SourcePaths(tmp_path)
+    assert paths.resolve("/build/shop-1.2/src/tax.c") is None
+    assert paths.resolve("/build/shop-1.2/src/cart.c") is None
+    assert paths.problems("all.info")[0].cure.endswith("for example /build/shop-1.2=.")
 
 
 @pytest.mark.parametrize("compiler", ["gcc-9", "gcc-12", "gcc-14", "gcc-15"])

@@ -100,7 +100,7 @@ class CLineTables:
         found += [_changed(path, names) for path, names in sorted(stale.items())]
         if by_counters:
             found.append(_mixed(recording, len(by_counters)))
-        return self._assembler.evidence(str(recording.log), rows, found, newest)
+        return self._assembler.evidence(recording.name, rows, found, newest)
 
     def _table(self, recording: CRecording, test: StoredTest) -> tuple[LineTable, Problem | None]:
         try:
@@ -113,7 +113,7 @@ class CLineTables:
         except (ValueError, RecursionError) as error:
             cause = str(error)
         cause = f"its lines can't be used ({cause}), so it counts as executing nothing"
-        return {}, Problem(str(recording.log), f"test {test.name}", cause, "record this test again")
+        return {}, Problem(recording.name, f"test {test.name}", cause, "record this test again")
 
 
 def _by_counters(counted: Evidence) -> dict[str, LineTable]:
@@ -138,4 +138,4 @@ def _changed(path: str, names: Sequence[str]) -> Problem:
 
 def _mixed(recording: CRecording, count: int) -> Problem:
     cause = f"{count} tests were recorded without gcovr, and their branches are left out beside those that gcovr read"
-    return Problem(str(recording.log), "", cause, _AGAIN)
+    return Problem(recording.name, "", cause, _AGAIN)

@@ -60,7 +60,7 @@ class CRecorder:
             self._lock.close()
             problem = Problem(str(self.folder), "", "another recording is under way", "wait until it has ended")
             raise UsageError(problem) from None
-        self.recording = CRecording(self.folder)
+        self.recording = CRecording(self.folder, self.workspace)
         self._open()
         self._numbers = {(o.path, o.digest): n for n, o in self.recording.objects.items()}
         self._next = max(self.recording.objects, default=-1) + 1
@@ -262,7 +262,7 @@ class CRecorder:
         except OSError as error:
             cause = f"the recording can't be written: {error.strerror}"
             cure = "make room for it; the tests recorded so far are kept"
-            raise UsageError(Problem(str(self.recording.log), "", cause, cure)) from None
+            raise UsageError(Problem(self.recording.name, "", cause, cure)) from None
 
 
 def _test_fields(

@@ -61,7 +61,8 @@ class CRecordingSource:
 
     def __init__(self, workspace: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None):
         self.workspace = os.path.abspath(workspace)
-        self._recording = CRecording(Path(self.workspace, folder if folder is not None else FOLDER))
+        root = Path(self.workspace)
+        self._recording = CRecording(root / (folder if folder is not None else FOLDER), root)
         self._parsed: dict[str, CObject | EvidenceError] = {}
         self._assemblers: tuple[CAssembler, CLineTables] | None = None
         self._settings: tuple[object, ...] | None = None
@@ -115,7 +116,7 @@ class CRecordingSource:
             else:
                 objects[path] = parsed
         if not recording.tests:
-            problem = Problem(str(recording.log), "", "no test was recorded yet", _AGAIN)
+            problem = Problem(recording.name, "", "no test was recorded yet", _AGAIN)
             raise EvidenceError(problems[0] if problems else problem)
         outdated: dict[str, set[str]] = {}
         self._damaged.clear()
@@ -128,8 +129,8 @@ class CRecordingSource:
             cause = (
                 f"the counters of {len(self._damaged)} tests can't be used ({some}), which count as executing nothing"
             )
-            problems.append(Problem(str(recording.log), "", cause, f"{_AGAIN} for these tests"))
-        source, exclusions = str(recording.log), recording.exclusions
+            problems.append(Problem(recording.name, "", cause, f"{_AGAIN} for these tests"))
+        source, exclusions = recording.name, recording.exclusions
         if excluded := exclusions.problem(source):
             problems.append(excluded)
         assembler, lines = self._assembled_with()
@@ -219,10 +220,10 @@ class CRecordingSource:
         problems = [Problem(*problem) for test in self._recording.tests.values() for problem in test.fields["problems"]]
         if self._recording.torn:
             cause = "its last record is not whole: the recorder was stopped while it wrote it"
-            problems.append(Problem(str(self._recording.log), "", cause, f"{_AGAIN} for the tests that are missing"))
+            problems.append(Problem(self._recording.name, "", cause, f"{_AGAIN} for the tests that are missing"))
         if self._recording.odd:
             cause = f"{self._recording.odd} of its records can't be understood and are left out"
-            problems.append(Problem(str(self._recording.log), "", cause, f"delete it, then {_AGAIN}"))
+            problems.append(Problem(self._recording.name, "", cause, f"delete it, then {_AGAIN}"))
         return problems
 
     def _notes(self, digest: str, path: str) -> CObject | EvidenceError:

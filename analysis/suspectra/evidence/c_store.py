@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.source_changes import SourceLines
@@ -159,6 +159,8 @@ class CRecording:
     ----------
     folder : Path
         The folder of the recording.
+    workspace : Path or None
+        The folder to which its name in messages is relative.
     objects : dict of int to StoredObject
         The objects by their indices in the log.
     tests : dict of str to StoredTest
@@ -187,12 +189,15 @@ class CRecording:
     (b'notes', {'mapping': []})
     >>> recording.newest, recording.log.name
     ({'build/cart.gcno': 0}, 'tests.log')
+    >>> CRecording(recorder.folder, folder).name
+    '.suspectra/recording-c/tests.log'
     >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), b"", (40, 1))
     >>> recording.last_passes(), recording.digests_of(test), recording.lines("0" * 64)
     ({}, {}, None)
     """
 
     folder: Path
+    workspace: Path | None = None
     objects: dict[int, StoredObject] = field(default_factory=dict)
     tests: dict[str, StoredTest] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
@@ -202,6 +207,11 @@ class CRecording:
     odd: int = 0
     """The number of records that can't be understood."""
     _inode: int = -1
+
+    @property
+    def name(self) -> str:
+        """The file of records, for messages."""
+        return shown(self.workspace, self.log) if self.workspace is not None else str(self.log)
 
     @property
     def log(self) -> Path:
@@ -225,7 +235,7 @@ class CRecording:
             file = open_regular(Path(self._real(self.log.name)))
         except (OSError, ValueError):
             cause = "there is no recording of C or C++ tests"
-            raise EvidenceError(Problem(str(self.log), "", cause, _RECORD)) from None
+            raise EvidenceError(Problem(self.name, "", cause, _RECORD)) from None
         with file:
             stat = os.fstat(file.fileno())
             if stat.st_ino != self._inode or stat.st_size < self.offset:
@@ -234,7 +244,7 @@ class CRecording:
                 self._inode = stat.st_ino
                 if file.read(len(MAGIC)) != MAGIC:
                     cause = "it is not a recording, or was made by another version of Suspectra"
-                    raise EvidenceError(Problem(str(self.log), "", cause, f"delete it and {_RECORD}"))
+                    raise EvidenceError(Problem(self.name, "", cause, f"delete it and {_RECORD}"))
                 self.offset = len(MAGIC)
             before = self.offset
             file.seek(self.offset)

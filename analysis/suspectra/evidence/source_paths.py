@@ -151,9 +151,17 @@ class SourcePaths:
             return ()
         some = ", ".join(sorted(self._outside)[:3])
         cause = f"{len(self._outside)} source files lie outside the workspace and are left out: {some}"
-        common = os.path.commonpath([os.path.dirname(path) for path in self._outside])
-        cure = f"map the folder of the machine that built the program to one here, for example {common}=."
+        cure = f"map the folder of the machine that built the program to one here, for example {self._there()}=."
         return (Problem(source, "", cause, cure),)
+
+    def _there(self) -> str:
+        """The folder there that most probably is the workspace: below it the same file is here."""
+        for path in sorted(self._outside):
+            parts = path.split("/")
+            for size in range(1, len(parts)):
+                if os.path.isfile(os.path.join(self.workspace, *parts[size:])):
+                    return "/".join(parts[:size]) or "/"
+        return os.path.commonpath([os.path.dirname(path) for path in self._outside])
 
     def _resolve(self, path: str, folder: str) -> str | None:
         if "\0" in path:

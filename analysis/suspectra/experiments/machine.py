@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from suspectra.cancellation import check
@@ -92,6 +93,8 @@ class Machine(Runs):
     ):
         self._file, self.workspace = file, workspace
         self._scratch = ScratchFolder()
+        by_module = ("-m", "pytest") in pairwise(command)
+        self._alone = f"{'python -m pytest' if by_module else 'pytest'} {shlex.quote(file)}"
 
         def program_for(channel: int) -> Program:
             environment = dict(os.environ)
@@ -129,9 +132,8 @@ class Machine(Runs):
             if self._process.error is not None:
                 raise self._process.error from None
             last = next((line for line in reversed(self._process.printed) if line.strip()), "it printed nothing")
-            raise EvidenceError(
-                Problem(file, "", f"pytest ended before it collected it: {last.strip()}", "run pytest on it alone")
-            ) from None
+            cause = f"pytest ended before it collected it: {last.strip()}"
+            raise EvidenceError(Problem(file, "", cause, f"run `{self._alone}` to see why")) from None
         except TimeoutError:
             cause = f"it was not collected within {START_S:.0f} s"
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
