@@ -26,6 +26,8 @@ TEST_PATTERNS = (
 SYSTEM = ("/usr/", "/opt/", "/lib/", "/Library/", "/Applications/", "<")
 """Folders of headers of compilers and systems, which are never suspected and not reported."""
 
+_MAX_TRIED = 100  # files outside the workspace of which one is looked for inside
+
 
 class SourcePaths:
     """Maps the paths of compilers and coverage tools to paths of the workspace.
@@ -156,11 +158,11 @@ class SourcePaths:
 
     def _there(self) -> str:
         """The folder there that most probably is the workspace: below it the same file is here."""
-        for path in sorted(self._outside):
+        for path in sorted(self._outside)[:_MAX_TRIED]:
             parts = path.split("/")
-            for size in range(1, len(parts)):
-                if os.path.isfile(os.path.join(self.workspace, *parts[size:])):
-                    return "/".join(parts[:size]) or "/"
+            here = self._boundary.existing("/".join(parts[size:]) for size in range(1, len(parts)))
+            if here:
+                return path.removesuffix(max(here, key=len)).rstrip("/") or "/"
         return os.path.commonpath([os.path.dirname(path) for path in self._outside])
 
     def _resolve(self, path: str, folder: str) -> str | None:
