@@ -241,9 +241,41 @@ def test_a_loop_that_is_broken_off_has_no_end(tmp_path):
     assert "end" not in {run.sites[site].kind for site in run.graph.site if run.sites[site].file == "words.py"}
 
 
-def traced(folder, test, more=""):
+FIRST = """
+
+async def first_words(words, count):
+    count = count + 1
+    for word in words:
+        if count == 0:
+            return
+        yield word
+        count = count - 1
+
+
+async def listed(words, count):
+    return [word async for word in first_words(words, count)]
+"""
+FIRST_TEST = """
+
+def test_an_asynchronous_generator_that_returns():
+    from words import listed
+
+    assert asyncio.run(listed("one two three".split(), 1)) == ["one"]
+"""
+
+
+def test_a_file_with_an_asynchronous_generator_that_returns_is_traced(tmp_path):
+    found = backward(traced(tmp_path, "test_an_asynchronous_generator_that_returns", FIRST, FIRST_TEST))
+    lines = FIRST.splitlines()
+    above = len(ROUNDS.splitlines()) + 1
+    assert {above + lines.index(f"{' ' * 4}count = count + 1"), above + lines.index(f"{' ' * 8}if count == 0:")} <= set(
+        found.lines()["words.py"]
+    )
+
+
+def traced(folder, test, more="", more_tests=""):
     (folder / "words.py").write_text(ROUNDS + more)
-    (folder / "test_words.py").write_text(ROUNDS_TEST)
+    (folder / "test_words.py").write_text(ROUNDS_TEST + more_tests)
     name = f"test_words.py::{test}"
     with Machine(COMMAND, folder, "test_words.py", [name], (KIND,)) as machine:
         return trace_dependences(machine, name)

@@ -239,9 +239,8 @@ class _Statements(Expressions):
 
     def _s_Return(self, node: ast.Return) -> list[ast.stmt]:
         if node.value is None:
-            if self._returns == "r":
-                node.value = self.probe("z", node)
-            return [node]
+            # asynchronous generators may not return a value, so the probe stands before
+            return [_alone(self.probe("z", node)), node] if self._returns == "r" else [node]
         uses: Uses = []
         number, value = self.put(node.value)
         value = self.expr(value, uses)
