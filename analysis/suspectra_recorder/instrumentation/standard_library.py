@@ -4,19 +4,28 @@ A project may have a ``json.py`` or a ``resource.py``, and its folder may come b
 Then the program imports that file, but the recorder needs the module of the standard library. So the recorder imports
 in a ``with`` statement, in which names of the standard library always mean the standard library, whatever is on the
 path and in ``sys.modules``. Afterwards ``sys.modules`` has only the modules of the program again, because the program
-may change its path at any time and import something else by these names.
+may change its path at any time and import something else by these names. So if the program imports ``array``, too,
+there are two classes ``array.array``. Python's module registers its class as a ``MutableSequence``; the registration of
+the recorder's is taken back, since a program may look at what is registered.
 
 This module is imported first, so it uses only modules that are built into the interpreter or loaded at its start.
 """
 
+import _collections_abc
 import builtins
 import sys
 from _frozen_importlib import BuiltinImporter, FrozenImporter, ModuleSpec
 from _frozen_importlib_external import PathFinder
 from _thread import allocate_lock, get_ident
+from abc import ABCMeta
 from os import __file__ as _OS
 from os import sep
 from os.path import dirname
+
+try:
+    from _abc import _get_dump, _reset_registry  # type: ignore[import-not-found] # typeshed leaves it out
+except ImportError:  # an interpreter with the registries of _py_abc
+    _get_dump = _reset_registry = None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +44,7 @@ _PATH = [
 _INSIDE = tuple(f"{entry}{sep}" for entry in _PATH)
 _PACKAGES = (f"{sep}site-packages{sep}", f"{sep}dist-packages{sep}")
 _WITHOUT_FILES = ("built-in", "frozen")  # no path comes before them
+_ABSTRACT = [value for value in vars(_collections_abc).values() if isinstance(value, ABCMeta)]
 
 
 class StandardLibrary:
@@ -100,9 +110,12 @@ class _Finder:
         sys.meta_path.remove(self)
         # modules that another thread imports meanwhile belong to the program
         ours = {name for name in self._found if _origin(_modules.get(name)) not in _WITHOUT_FILES}
+        known = {*self._own}
         for name in _modules.keys() - (self._before - self._hidden.keys()):
             if name in self._own or name.partition(".")[0] in ours:
                 self._own[name] = _modules.pop(name)
+        if _get_dump is not None and self._own.keys() - known:
+            _unregister([self._own[name] for name in self._own.keys() - known])
         _modules.update(self._hidden)
         self._hidden = {}
         self._loading.release()
@@ -132,6 +145,18 @@ def _is_hiding(name: str, module: object) -> bool:
     if origin in _WITHOUT_FILES:
         return False
     return not isinstance(origin, str) or not origin.startswith(_INSIDE) or any(part in origin for part in _PACKAGES)
+
+
+def _unregister(modules: "list[ModuleType]") -> None:
+    """Take back what modules have registered of their own classes with the abstract base classes of the program."""
+    names = {module.__name__: vars(module) for module in modules}
+    for abstract in _ABSTRACT:
+        registered = [cls for reference in _get_dump(abstract)[0] if (cls := reference()) is not None]
+        others = [cls for cls in registered if names.get(cls.__module__, {}).get(cls.__name__) is not cls]
+        if len(others) < len(registered):
+            _reset_registry(abstract)
+            for cls in others:
+                abstract.register(cls)
 
 
 def _origin(module: object) -> object:
