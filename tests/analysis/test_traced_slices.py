@@ -273,6 +273,42 @@ def test_a_file_with_an_asynchronous_generator_that_returns_is_traced(tmp_path):
     )
 
 
+LONG = """
+
+def kind(word, least):
+    if (
+        word
+        and len(word) > least
+    ):
+        return "long"
+    return (
+        "short"
+        if word
+        else "none"
+    )
+"""
+LONG_TEST = """
+
+def test_a_test_below_its_if():
+    from words import kind
+
+    assert kind("word", 4) == "long"
+"""
+
+
+def test_decisions_are_known_where_their_test_is_below_what_asks_for_it(tmp_path):
+    found = backward(traced(tmp_path, "test_a_test_below_its_if", LONG, LONG_TEST))
+    first = len(ROUNDS.splitlines()) + LONG.splitlines().index(f"{' ' * 4}if (") + 1
+    decisions = [step for step in map(found.step, np.flatnonzero(found.members)) if step.kind == "decision"]
+    assert {
+        (step.line - first, step.end_line - first, step.result) for step in decisions if step.file == "words.py"
+    } == {
+        (0, 1, "true"),  # word
+        (0, 2, "false"),  # len(word) > least, and both
+        (6, 7, "true"),
+    }
+
+
 def traced(folder, test, more="", more_tests=""):
     (folder / "words.py").write_text(ROUNDS + more)
     (folder / "test_words.py").write_text(ROUNDS_TEST + more_tests)

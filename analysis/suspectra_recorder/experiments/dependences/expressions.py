@@ -279,9 +279,11 @@ class Expressions(Probing):
         """
         number, truth = _asked(node)
         inner = list(uses) if method == "b" else []
+        last = 0  # the call is on the first line of what asks for the truth, and the test may be below
         if isinstance(truth, ast.IfExp):
+            last = truth.test.end_lineno or 0
             truth.test = self.content(truth.test, inner)
-        return self.probe(method, node, self.site(node, "decision", number, inner, defines), truth)
+        return self.probe(method, node, self.site(node, "decision", number, inner, defines, last), truth)
 
     def end(self, node: ast.expr, uses: Uses) -> ast.expr:
         """Make the decision that a loop has no further round; no board is asked, since none could be added.

@@ -61,7 +61,13 @@ class Probing:
         self.captured: dict[int, tuple[int, list[str]]] = {}
 
     def site(
-        self, node: Located, kind: str, number: int = -1, uses: Uses | None = None, defines: Uses | None = None
+        self,
+        node: Located,
+        kind: str,
+        number: int = -1,
+        uses: Uses | None = None,
+        defines: Uses | None = None,
+        last: int = 0,
     ) -> int:
         """Number a place; its uses may be added later.
 
@@ -75,13 +81,15 @@ class Probing:
             The decision or assigned value; -1 for none.
         uses, defines : list of Variable, optional
             What it reads and binds.
+        last : int, optional
+            The line that it includes at least.
 
         Returns
         -------
         int
             The number of the site.
         """
-        line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1) or 1
+        line, end = getattr(node, "lineno", 1), max(getattr(node, "end_lineno", 1) or 1, last)
         body = getattr(node, "body", None)
         if isinstance(body, list):  # of a statement with others inside, only its head is the place
             end = max(line, body[0].lineno - 1)
