@@ -135,17 +135,18 @@ def _points(sites: Sequence[Site], table: PointDependences, source: bytes) -> li
 
 
 def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
-    """Where the decisions of a source are, by their numbers."""
-    if not sites:
-        return {}
-    for asserts in (True, False):
+    """Where the decisions of a source are, by their numbers; without those that are not where their sites say."""
+    best: dict[int, Span] = {}
+    for asserts in (True, False):  # whether those in asserts were numbered
         try:
             listed = instrument(ast.parse(source), "", 0, asserts=asserts)
         except (SyntaxError, ValueError, RecursionError):
             return {}
-        if all(_is_at(site, listed) for site in sites):
-            return {number: Span(*one[1:5]) for number, one in enumerate(listed)}
-    return {}
+        apart = {site.number for site in sites if not _is_at(site, listed)}
+        there = {site.number for site in sites} - apart
+        if len(there) > len(best):
+            best = {number: Span(*listed[number][1:5]) for number in there}
+    return best
 
 
 def _is_at(site: Site, listed: Sequence[Decision]) -> bool:

@@ -390,9 +390,17 @@ class _Lifting(MarkCalls):
             if field in _SKIPPED_FIELDS:
                 continue
             if isinstance(value, list):
-                value[:] = [self._lifted(child, scope) if isinstance(child, ast.AST) else child for child in value]
+                value[:] = [new for child in value for new in self._replaced(child, scope)]
             elif isinstance(value, ast.AST):
                 setattr(node, field, self._lifted(value, scope))
+
+    def _replaced(self, node: object, scope: str) -> list[object]:
+        """What stands in a list instead of a node."""
+        if self._functions and isinstance(node, ast.Return) and node.value is None:
+            # asynchronous generators may not return a value, so the mark stands before
+            mark = self.call("returns", node, self.constant(None, node))
+            return [ast.copy_location(ast.Expr(mark), node), node]
+        return [self._lifted(node, scope) if isinstance(node, ast.AST) else node]
 
     def _lifted(self, node: ast.AST, scope: str) -> ast.AST:
         if isinstance(node, _EVALUATED_LATER):
@@ -403,8 +411,8 @@ class _Lifting(MarkCalls):
                 self._function(node, f"{scope}{node.name}")
             return node
         self.fields(node, scope)
-        if self._functions and isinstance(node, ast.Return):
-            node.value = self.call("returns", node, node.value or self.constant(None, node))
+        if self._functions and isinstance(node, ast.Return) and node.value is not None:
+            node.value = self.call("returns", node, node.value)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
             found = self.call("contains", node, node.left, node.comparators[0])
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
