@@ -43,7 +43,7 @@ class WarmProcesses:
         self._off: set[Folder] = set()
         self._broken: set[Folder] = set()  # whose tests could not be collected when they were last tried
         self._ran: set[Folder] = set()
-        self._commands: dict[Folder, object] = {}  # with what tests run, by which interpreter
+        self._commands: dict[Folder, tuple[tuple[str, ...], str]] = {}  # with what tests run, by which interpreter
 
     def prepare(self, folder: Folder) -> None:
         """Let a process wait for the next save, unless one does."""
@@ -81,8 +81,7 @@ class WarmProcesses:
 
     def _follow_settings(self, folder: Folder) -> None:
         """Forget everything about a folder whose tests are run by another command now."""
-        set_by_user = folder.settings.test_command, folder.settings.test_interpreter
-        command = set_by_user, folder.rankings.run_again_by
+        command = folder.settings.test_command, folder.settings.test_interpreter
         if self._commands.setdefault(folder, command) != command:
             self.leave_out(folder)
             self._commands[folder] = command
