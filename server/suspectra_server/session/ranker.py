@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence import experiments
@@ -326,8 +328,9 @@ def texts_to_compare_with(ranking: Ranking) -> list[str]:
         return []
     spectrum = ranking.over_all.spectrum
     elements = spectrum.elements
-    executed = set(elements.file[spectrum.counts.ef > 0].tolist())
-    return [elements.files[index] for index in sorted(executed)[:MAX_TEXTS]]
+    # without a list of numbers for all statements, in which other threads would wait for this one
+    executed = np.flatnonzero(np.bincount(elements.file[spectrum.counts.ef > 0]))
+    return [elements.files[index] for index in executed[:MAX_TEXTS].tolist()]
 
 
 def with_technique(settings: Settings, chosen: tuple[str, bool] | None) -> Settings:
