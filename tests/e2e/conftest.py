@@ -114,7 +114,7 @@ class Project:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What needs the browser comes last: from its start on an event loop runs, and Neovim's client wants its own.
 
-    Several stories run at a time, each worker in this order, so the longest come first among those.
+    Two stories run at a time, each worker in this order, so the longest come first among those.
     """
     items.sort(key=lambda item: ("chromium" in item.fixturenames, item.get_closest_marker("long") is None))
 
