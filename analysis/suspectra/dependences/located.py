@@ -137,13 +137,15 @@ def _points(sites: Sequence[Site], table: PointDependences, source: bytes) -> li
 def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
     """Where the decisions of a source are, by their numbers; without those that are not where their sites say."""
     best: dict[int, Span] = {}
+    numbers = {site.number for site in sites}
     for asserts in (True, False):  # whether those in asserts were numbered
+        if len(best) == len(numbers):
+            break
         try:
             listed = instrument(ast.parse(source), "", 0, asserts=asserts)
         except (SyntaxError, ValueError, RecursionError):
             return {}
-        apart = {site.number for site in sites if not _is_at(site, listed)}
-        there = {site.number for site in sites} - apart
+        there = numbers - {site.number for site in sites if not _is_at(site, listed)}
         if len(there) > len(best):
             best = {number: Span(*listed[number][1:5]) for number in there}
     return best
