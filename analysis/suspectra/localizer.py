@@ -297,7 +297,7 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     cause = problem.cause
     uncollected = summary(evidence.collection_errors)
     if not evidence.tests:
-        cause = uncollected or "it contains no tests"
+        cause = uncollected or "the evidence contains no tests"
     elif _all_failed_in_setup(evidence):
         cause = _broken_setup(evidence).cause
     elif evidence.failing:

@@ -565,4 +565,6 @@ def test_a_test_file_that_was_deleted_takes_its_tests_along(tmp_path, log):
     log.test("two", lines={0: {2}})
     evidence = RecordingSource(tmp_path).read()
     assert list(lines(evidence)) == ["two"]
-    assert "was deleted" in evidence.problems[0].cause
+    assert [(p.file, p.cause) for p in evidence.problems] == [
+        ("gone.py", "was deleted, so 1 recorded test in it is left out")
+    ]
