@@ -57,6 +57,7 @@ def serve(
         finally:
             await server.save()
             server.stop()
+            server.join()
 
     async def with_token(protocol: wire.Protocol) -> int:
         token = make_token()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -55,7 +56,7 @@ from suspectra_server.state.documents import Document, Documents, Units
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.trail import Trail
 from suspectra_server.text import MAX_TEXT, plain
-from suspectra_server.timing import CONFIGURATION_TIMEOUT_S, SAVE_TIMEOUT_S
+from suspectra_server.timing import CONFIGURATION_TIMEOUT_S, JOBS_END_TIMEOUT_S, SAVE_TIMEOUT_S
 from suspectra_server.transport import wire
 
 log = logging.getLogger(__name__)
@@ -213,6 +214,12 @@ class SuspectraServer(LanguageServer):
         """Stop everything."""
         self.stop_working()
         self.files.stop()
+
+    def join(self) -> None:
+        """Wait a moment for the threads of jobs to end, after `stop`."""
+        deadline = time.monotonic() + JOBS_END_TIMEOUT_S
+        for jobs in (self.jobs, self.long_jobs, self.experiment_jobs, self.files):
+            jobs.join(deadline)
 
     def keep_running(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive, and log when it fails."""

@@ -67,6 +67,9 @@ TOKEN_TIMEOUT_S = 10.0
 SAVE_TIMEOUT_S = 1.0
 """For marks to be written to their file, before the server ends."""
 
+JOBS_END_TIMEOUT_S = 1.0
+"""For jobs that were cancelled to end, before the process does; each checks at least twice a second."""
+
 FLUSH_TIMEOUT_S = 1.0
 """For the last answers to be sent, before the connection is closed."""
 

@@ -109,6 +109,40 @@ def runs(pid):
     return True
 
 
+COMPUTING = """
+import sys
+import numpy as np
+from suspectra_server import main
+
+numbers = np.arange(200_000) % 50
+make_server = main.make_server
+
+def computing(**how):
+    server = make_server(**how)
+    def compute(job):
+        print("computing", file=sys.stderr, flush=True)
+        while True:
+            job.check()
+            np.unique(numbers)
+    for jobs in (server.jobs, server.long_jobs, server.experiment_jobs):
+        jobs.submit("compute", compute, print)
+    return server
+
+main.make_server = computing
+sys.exit(main.main(["--stdio"]))
+"""
+
+
+def test_the_server_ends_in_order_while_jobs_compute():
+    command = [sys.executable, "-c", COMPUTING]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        for _ in range(3):
+            assert process.stderr.readline() == b"computing\n"
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, errors) == (1, b""), "1, since nobody asked for shutdown"
+
+
 def test_printing_does_not_break_the_stream(shop, process, client_of, tmp_path):
     # whatever a library prints while the server runs goes to standard error
     (tmp_path / "sitecustomize.py").write_text(

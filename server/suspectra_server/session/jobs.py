@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -79,6 +80,7 @@ class Jobs:
         self._wanted = threading.Semaphore(0)
         self._next: Job[Any] | None = None
         self._thread: threading.Thread | None = None
+        self._ending: threading.Thread | None = None
         self._released = loop.time()
         self._release: asyncio.TimerHandle | None = None
 
@@ -139,7 +141,21 @@ class Jobs:
         if self._thread:
             self._next = None
             self._wanted.release()
-            self._thread = None
+            self._ending, self._thread = self._thread, None
+
+    def join(self, deadline: float) -> None:
+        """Wait for the thread to end, after `stop`.
+
+        Python ends a thread where it next takes the interpreter, once the program is over. In C++ code that can't be
+        ended there, such as that of `numpy.unique`, this aborts the process.
+
+        Parameters
+        ----------
+        deadline : float
+            By `time.monotonic`. A job that hangs in a slow file system is not waited for any longer.
+        """
+        if self._ending:
+            self._ending.join(max(0.0, deadline - time.monotonic()))
 
     def _start_next(self) -> None:
         if self._running or not self._waiting:
