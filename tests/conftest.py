@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -88,6 +89,35 @@ def until():
         return result
 
     return poll
+
+
+LEDGER_FAULTS = {
+    "statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
+    "discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),
+}  # file: the right text and the wrong one; the third fault is the ledger's own, in tax.py
+
+
+@pytest.fixture(scope="session")
+def ledger_faults():
+    """The faults that are put into the ledger beside its own."""
+    return LEDGER_FAULTS
+
+
+@pytest.fixture(scope="session")
+def faulty_ledger(tmp_path_factory):
+    """The ledger with three faults at once, recorded; to be copied, not changed."""
+    project = tmp_path_factory.mktemp("recorded") / "ledger"
+    shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    for name, (right, wrong) in LEDGER_FAULTS.items():
+        path = project / "src" / "ledger" / name
+        text = path.read_text("utf-8")
+        assert right in text
+        path.write_text(text.replace(right, wrong), "utf-8")
+    (project / "tests" / "test_nothing.py").write_text("def test_without_coverage():\n    raise OSError('no disk')\n")
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return project
 
 
 @pytest.fixture

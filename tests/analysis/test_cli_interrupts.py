@@ -46,7 +46,7 @@ from fees import fee
 @pytest.mark.parametrize("age, expected", [(6, 0), (30, 20)])
 def test_fee(age, expected):
     if os.environ.get("SLOW"):
-        (pathlib.Path(__file__).parent / "again").write_text(str(os.getpid()))
+        (pathlib.Path(__file__).parent / "again").write_text(f"{os.getpid()}\\n")
         time.sleep(60)
     assert fee(age) == expected
 """
@@ -76,12 +76,13 @@ def test_an_interrupted_search_shows_what_is_known_and_leaves_no_test_running(fe
     command = [sys.executable, "-m", "suspectra", *words, "--format", "json", "test_fees.py::test_fee[6-0]"]
     given = {"cwd": tmp_path, "env": {**os.environ, "SLOW": "yes"}, "text": True}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given) as process:
-        until(lambda: process.poll() is not None or (tmp_path / "again").exists())
+        again = tmp_path / "again"
+        until(lambda: process.poll() is not None or (again.exists() and again.read_text().endswith("\n")))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert json.loads(out)["complete"] is False
-    test = int((tmp_path / "again").read_text())
+    test = int(again.read_text())
     until(lambda: not is_running(test))
 
 

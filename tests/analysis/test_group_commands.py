@@ -1,38 +1,10 @@
 import json
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-
-ROOT = Path(__file__).parents[2]
-
-FAULTS = {
-    "statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
-    "discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),
-}  # the third one is the ledger's own, in tax.py
 
 
-@pytest.fixture(scope="module")
-def three_faults(tmp_path_factory):
-    project = tmp_path_factory.mktemp("three") / "ledger"
-    shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    for name, (right, wrong) in FAULTS.items():
-        path = project / "src" / "ledger" / name
-        text = path.read_text("utf-8")
-        assert right in text
-        path.write_text(text.replace(right, wrong), "utf-8")
-    (project / "tests" / "test_nothing.py").write_text("def test_without_coverage():\n    raise OSError('no disk')\n")
-    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
-    subprocess.run(command, cwd=project, capture_output=True, check=False)
-    return project
-
-
-def test_three_faults_at_once_have_three_rankings(three_faults, capsys):
+def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     from suspectra.cli import run
 
-    assert run(["rank", "--workspace", str(three_faults), "--format", "json", "--technique", "ochiai"]) == 0
+    assert run(["rank", "--workspace", str(faulty_ledger), "--format", "json", "--technique", "ochiai"]) == 0
     listed = json.loads(capsys.readouterr().out)
     groups = listed["groups"]
     assert [len(group["tests"]) for group in groups] == [4, 3, 1]
@@ -45,18 +17,18 @@ def test_three_faults_at_once_have_three_rankings(three_faults, capsys):
     assert all(suspect["ef"] for group in groups for suspect in group["suspects"])
     assert {suspect["ef"] + suspect["nf"] for suspect in listed["suspects"]} == {8}, "still over all of them"
 
-    assert run(["rank", "--workspace", str(three_faults), "--technique", "ochiai"]) == 0
+    assert run(["rank", "--workspace", str(faulty_ledger), "--technique", "ochiai"]) == 0
     table = capsys.readouterr().out
     assert "✗ 3 tests: UnbalancedEntry at journal.py:41\nAll 3 execute tax.py:55, with 1 passing test.\n" in table
     assert "for each of 3 failure groups" in table
 
-    assert run(["rank", "--workspace", str(three_faults), "--format", "csv", "--technique", "ochiai"]) == 0
+    assert run(["rank", "--workspace", str(faulty_ledger), "--format", "csv", "--technique", "ochiai"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(",group,group_rank")
     assert any("statements.py,26," in line for line in lines)
 
 
-def test_a_line_is_explained_by_the_ranking_of_its_group(three_faults, capsys):
+def test_a_line_is_explained_by_the_ranking_of_its_group(faulty_ledger, capsys):
     from suspectra.cli import run
 
     for options, words in (
@@ -64,16 +36,16 @@ def test_a_line_is_explained_by_the_ranking_of_its_group(three_faults, capsys):
         (("--why-not",), "statements.py:26, at rank 2, has the score of the first suspect"),
         (("--tie",), "statements.py:26"),
     ):
-        assert run(["explain", "--workspace", str(three_faults), "src/ledger/statements.py:26", *options]) == 0
+        assert run(["explain", "--workspace", str(faulty_ledger), "src/ledger/statements.py:26", *options]) == 0
         first, rest = capsys.readouterr().out.split("\n", 1)
         assert first.startswith("In the ranking of ✗ 1 test: ")
         assert words in " ".join(rest.split())
 
 
-def test_every_format_shows_the_groups(three_faults, capsys, tmp_path):
+def test_every_format_shows_the_groups(faulty_ledger, capsys, tmp_path):
     from suspectra.cli import run
 
-    assert run(["rank", "--workspace", str(three_faults), "--format", "sarif", "--technique", "ochiai"]) == 0
+    assert run(["rank", "--workspace", str(faulty_ledger), "--format", "sarif", "--technique", "ochiai"]) == 0
     (log,) = json.loads(capsys.readouterr().out)["runs"]
     assert [(group["id"], len(group["tests"])) for group in log["properties"]["groups"]] == [(1, 4), (2, 3), (3, 1)]
     places = {
@@ -86,11 +58,11 @@ def test_every_format_shows_the_groups(three_faults, capsys, tmp_path):
     assert own["rank_best"] > 1, "its own rank is still that among all"
     assert all(("group" in properties) == bool(properties["ef"]) for properties in places.values())
 
-    assert run(["rank", "--workspace", str(three_faults), "--format", "markdown", "--technique", "ochiai"]) == 0
+    assert run(["rank", "--workspace", str(faulty_ledger), "--format", "markdown", "--technique", "ochiai"]) == 0
     assert capsys.readouterr().out.count("### ✗ ") == 3
 
     page = tmp_path / "page.html"
-    assert run(["report", "--workspace", str(three_faults), "--html", str(page), "--technique", "ochiai"]) == 0
+    assert run(["report", "--workspace", str(faulty_ledger), "--html", str(page), "--technique", "ochiai"]) == 0
     text = page.read_text("utf-8")
     assert "3 failure groups" in text
     assert "✗ 3 tests: UnbalancedEntry at journal.py:41" in text

@@ -8,34 +8,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
-FAULTS = {
-    "statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
-    "discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),
-}  # the third one is the ledger's own, in tax.py
 PUBLISH = "textDocument/publishDiagnostics"
 UNCOVERED = "tests/test_nothing.py::test_without_coverage"
 
 
-@pytest.fixture(scope="module")
-def recorded_ledger(tmp_path_factory, shared_record):
-    """The ledger with three faults at once, recorded; to be copied, not changed."""
-    project = tmp_path_factory.mktemp("recorded") / "ledger"
-    shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    for name, (right, wrong) in FAULTS.items():
-        path = project / "src" / "ledger" / name
-        text = path.read_text("utf-8")
-        assert right in text
-        path.write_text(text.replace(right, wrong), "utf-8")
-    (project / "tests" / "test_nothing.py").write_text("def test_without_coverage():\n    raise OSError('no disk')\n")
-    shared_record(project)
-    return project
-
-
 @pytest.fixture
-def ledger(recorded_ledger, tmp_path):
+def ledger(faulty_ledger, tmp_path):
     root = tmp_path / "ledger"
-    shutil.copytree(recorded_ledger, root)
+    shutil.copytree(faulty_ledger, root)
     return root
 
 
@@ -212,11 +192,11 @@ def test_what_is_merged_and_split_survives_a_restart_and_can_be_undone(grouped, 
     again.wait(lambda: not (ledger / ".suspectra/groups.json").exists())
 
 
-def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, ledger, record):
+def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, ledger, record, ledger_faults):
     first, second, third = grouped.suspects()["groups"]
     grouped.command("selectGroup", ledger.as_uri(), third["id"])
     path = ledger / "src/ledger/discounts.py"
-    right, wrong = FAULTS["discounts.py"]
+    right, wrong = ledger_faults["discounts.py"]
     path.write_text(path.read_text("utf-8").replace(wrong, right), "utf-8")
     (ledger / "tests/test_nothing.py").unlink()
     record(ledger, "tests/test_discounts.py")
