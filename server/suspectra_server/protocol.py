@@ -752,7 +752,7 @@ STEP = (
     Field("line", "number", "As it is now, counted from 1."),
     Field("source", "string", "The first line of the statement, without indentation."),
     Field("value", "string", "The value, or how the decision came out; in short."),
-    Field("instance", "number", "Which time the statement was executed, from 1."),
+    Field("instance", "number", "Which time the statement was executed, from 1; 0 while its module was imported."),
     Field("why", "string", "In a slice, how it is related to the step above, in two or three words."),
     Field(
         "steps",

@@ -62,6 +62,8 @@ def traced(source, *arguments, call="f", only=None, most=MAX_NODES):
     tracer.stop()
     run = {
         "nodes": state.columns.count,
+        "imported": state.columns.imported,
+        "left_out_imports": tracer.left_out_imports,
         "full": state.columns.full,
         "texts": state.columns.texts,
         "failure": state.origins.get(id(error), state.columns.count - 1),

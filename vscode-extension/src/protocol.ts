@@ -283,7 +283,7 @@ export interface Step {
   line: number;
   source: string;
   value: string;
-  /** Which time the statement was executed, from 1. */
+  /** Which time the statement was executed, from 1; 0 while its module was imported. */
   instance: number;
   /** How it is related to the step above. */
   why: string;

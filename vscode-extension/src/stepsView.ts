@@ -76,12 +76,20 @@ export function stepTitle({ why, source, value, file, line }: Step): string {
   return [why, value ? `${text}  → ${value}` : text].filter(Boolean).join(' ');
 }
 
+/** Which time a statement was executed, if that is worth a word. */
+function time(instance: number): string[] {
+  if (instance === 0) {
+    return [t('at import')];
+  }
+  return instance > 1 ? [t('time {0}', instance)] : [];
+}
+
 /** The second text of a row: where it is, which time, and how much is elsewhere. */
 export function stepDetail({ file, line, instance, more }: Step): string {
   const name = file.replace(/.*\//, '');
   return [
     `${name}:${line}`,
-    ...(instance > 1 ? [t('time {0}', instance)] : []),
+    ...time(instance),
     ...(more ? [more === 1 ? t('1 more elsewhere') : t('{0} more elsewhere', more)] : []),
   ].join(' · ');
 }
@@ -93,6 +101,6 @@ export function stepLabel(step: Step): string {
     [why, source].filter(Boolean).join(' '),
     ...(value ? [t('value {0}', value)] : []),
     `${file}, ${t('line')} ${line}`,
-    ...(instance > 1 ? [t('time {0}', instance)] : []),
+    ...time(instance),
   ].join(', ');
 }

@@ -47,8 +47,8 @@ def points_of(trace: DependenceTrace) -> dict[int, Point]:
     {0: Point(file='cart.py', number=3, instance=1)}
     """
     known = np.array([site.kind in ALTERABLE and site.number >= 0 for site in trace.sites], bool)
-    nodes = np.flatnonzero(known[trace.graph.site] & ~trace.is_test) if len(known) else np.zeros(0, np.int64)
     site, instance = trace.graph.site, trace.graph.instance
+    nodes = np.flatnonzero(known[site] & (instance > 0) & ~trace.is_test) if len(known) else np.zeros(0, np.int64)
     found = {}
     for node in nodes.tolist():
         place = trace.sites[site[node]]
@@ -86,7 +86,7 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     >>> run.is_right.tolist(), run.is_fixed.tolist()
     ([True, False, False], [False, False, True])
     """
-    graph = _without_calls_by_tests(trace)
+    graph = _of_the_run(trace)
     trace = replace(trace, graph=graph)
     can_alter = np.zeros(len(graph), bool)
     can_alter[list(points_of(trace))] = True
@@ -100,13 +100,17 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     )
 
 
-def _without_calls_by_tests(trace: DependenceTrace) -> DependenceGraph:
-    """The graph without control dependences on calls that the test makes in any case: they are where the run enters."""
+def _of_the_run(trace: DependenceTrace) -> DependenceGraph:
+    """The graph without dependences on what was imported, which no alteration reaches.
+
+    Left out are also control dependences on calls that the test makes in any case: they are where the run enters.
+    """
     graph = trace.graph
     is_entry = np.array([site.kind == "entry" for site in trace.sites], bool)[graph.site]
     decided = np.zeros(len(graph), bool)
     decided[graph.target[(graph.kind == DependenceKind.CONTROL) & ~trace.is_test[graph.source]]] = True
     kept = ~((is_entry & ~decided)[graph.source] & (graph.kind == DependenceKind.CONTROL))
+    kept &= graph.instance[graph.source] > 0
     start = np.concatenate([[0], np.cumsum(kept)])[graph.start]
     return DependenceGraph(graph.site, graph.instance, start, graph.source[kept], graph.kind[kept])
 
@@ -208,8 +212,8 @@ def constants(trace: DependenceTrace, passes: Callable[[str, int], bool]) -> Boo
     [True, False, False]
     """
     graph = trace.graph
-    flow = graph.kind == DependenceKind.FLOW
-    alone = np.ones(len(graph), bool)
+    flow = (graph.kind == DependenceKind.FLOW) & (graph.instance[graph.source] > 0)
+    alone = graph.instance > 0
     alone[graph.target[flow]] = False
     nodes = np.flatnonzero(alone & (trace.outcome < 0) & ~trace.is_test)
     found = np.zeros(len(graph), bool)

@@ -42,7 +42,7 @@ class DependenceGraph:
     site : ndarray of int32, shape (nodes,)
         The statement of each node, as an index into a table of the run.
     instance : ndarray of int32, shape (nodes,)
-        Which time it was executed, from 1.
+        Which time it was executed in the run, from 1; 0 if it was executed before, while its module was imported.
     start : ndarray of int64, shape (nodes + 1,)
         The first index of each node's dependences in `source`, then their number.
     source : ndarray of int32, shape (dependences,)
@@ -236,6 +236,33 @@ class DependenceGraph:
         both = both + _with_begin(target, start, begins)
         steps = dijkstra(both, indices=np.array([len(self)]), unweighted=True)[0, :-1]
         return np.where(np.isfinite(steps), steps - 1, -1).astype(np.int64)
+
+    def restricted_to(self, nodes: Bools) -> DependenceGraph:
+        """Leave nodes out.
+
+        Parameters
+        ----------
+        nodes : ndarray of bool, shape (nodes,)
+            Those that stay, and get new numbers in the same order.
+
+        Returns
+        -------
+        DependenceGraph
+            With the dependences between them.
+
+        Examples
+        --------
+        >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)])
+        >>> smaller = graph.restricted_to(np.array([True, True, False, True]))
+        >>> smaller.site.tolist(), smaller.source.tolist(), smaller.target.tolist()
+        ([0, 1, 3], [0, 1], [1, 2])
+        """
+        number = np.cumsum(nodes, dtype=np.int32) - 1
+        kept = nodes[self.source] & nodes[self.target]
+        start = np.searchsorted(number[self.target[kept]], np.arange(np.count_nonzero(nodes) + 1))
+        return DependenceGraph(
+            self.site[nodes], self.instance[nodes], start, number[self.source[kept]], self.kind[kept]
+        )
 
     @cached_property
     def _turned(self) -> tuple[Ints, Ints]:

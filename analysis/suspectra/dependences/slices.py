@@ -14,7 +14,7 @@ from suspectra.arrays import Bools, Ints
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.trace import DependenceTrace
 
-HIDDEN = frozenset({"entry", "parameter", "argument"})
+HIDDEN = frozenset({"entry", "parameter", "default", "argument"})
 """Kinds of nodes that only pass something on: a tree shows what they depend on in their place."""
 
 
@@ -49,7 +49,7 @@ class Step(NamedTuple):
     kind : str
         As :class:`~suspectra.dependences.trace.Site` has it.
     instance : int
-        How often its place had been executed, from 1.
+        How often its place had been executed, from 1; 0 while its module was imported.
     value : str
         A short literal, or the name of a type; empty for none.
     outcome : bool or None

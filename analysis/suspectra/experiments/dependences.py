@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -16,13 +17,15 @@ from suspectra.experiment import Outcome
 from suspectra.experiments.runs import Runs, answer_of
 from suspectra.experiments.unusable import unusable
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
-from suspectra_recorder.experiments.exchange import Job, RunAnswer, TracedRun
+from suspectra_recorder.experiments.exchange import Job, RunAnswer, SourceTable, TracedRun
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 if TYPE_CHECKING:
-    from suspectra.arrays import Ints
+    from suspectra.arrays import Bools, Ints
+    from suspectra.dependences.flows import Names
+    from suspectra.dependences.graph import DependenceGraph
     from suspectra.dependences.located import SourceOf
-    from suspectra.dependences.trace import DependenceTrace
+    from suspectra.dependences.trace import DependenceTrace, Site
 
 KIND = "dependences"
 """The kind of job; a machine that is made for it can do no other."""
@@ -149,8 +152,10 @@ def _traced(
 
 def _too_long(answer: RunAnswer, most: int) -> str:
     """Why a trace is not whole; empty if it is."""
-    if answer["outcome"] in ("timeout", "crashed"):
+    if answer["outcome"] == "timeout":
         return "the run takes too long"
+    if answer["outcome"] == "crashed":
+        return "the run ends without a result"
     return f"the run has more than {most:,} nodes" if answer["dependences"]["full"] else ""
 
 
@@ -254,7 +259,7 @@ def trace_of(
     >>> for name, width in _WIDTHS.items():
     ...     columns[name] = columns[name].reshape(-1, width)
     >>> answer = {"sources": [one.table for one in tracer.sources], "texts": state.columns.texts, "failure": 2}
-    >>> answer.update(phase="call", threads=0, processes=[])
+    >>> answer.update(phase="call", threads=0, processes=[], imported=0, left_out_imports=False)
     >>> trace = trace_of("test_total", answer, columns, {"cart.py": source}.get)
     >>> [trace.sites[site].line for site in trace.graph.site], list(trace.value)
     ([1, 2, 3], ['', '20', '120'])
@@ -263,52 +268,106 @@ def trace_of(
     """
     import numpy as np
 
-    from suspectra.dependences.flows import Names, variable_flows
-    from suspectra.dependences.graph import DependenceGraph
+    from suspectra.dependences.imported import needed
     from suspectra.dependences.located import with_control
-    from suspectra.dependences.trace import DependenceTrace, Site
+    from suspectra.dependences.trace import DependenceTrace
 
-    sites: list[Site] = []
-    is_test: list[bool] = []
-    frame: list[int] = []
-    uses: list[list[int]] = []
-    defines: list[list[int]] = []
-    scope: list[int] = []
-    is_global: list[bool] = []
-    for source in answer["sources"]:
-        first = len(scope)
-        frames = dict(source["frames"])
-        scope += [frames.get(one, one) for one in source["scopes"]]
-        is_global += [frames.get(one, one) == source["module"] for one in source["scopes"]]
-        for line, end_line, column, kind, number, frame_number, reads, binds in source["sites"]:
-            sites.append(Site(source["path"], line, end_line, column, kind, number))
-            is_test.append(source["test"])
-            frame.append(frame_number)
-            uses.append([first + one for one in reads])
-            defines.append([first + one for one in binds])
+    tables = _Tables.from_sources(answer["sources"])
     columns = _renumbered(answer, columns)
-    site, call = columns["site"], columns["call"]
-    names = Names(np.array(frame, np.int64), uses, defines, np.array(scope, np.int64), np.array(is_global, bool))
-    flows = variable_flows(names, site, call, columns["shared"], columns["owners"], columns["bound"])
-    source_, target = (
+    imported, call = int(answer["imported"]), columns["call"]
+    flow = _flow_graph(tables.names, columns, imported)
+    caller = np.append(np.int32(-1), columns["callers"])
+    kept = needed(flow, imported, call, caller, tables.decides[flow.site])
+    graph, number = flow.restricted_to(kept), np.cumsum(kept, dtype=np.int32) - 1
+    in_test = tables.is_test[graph.site]
+    _require_code(test, answer, bool(np.any(~in_test & (graph.instance > 0))))
+    failure = int(number[answer["failure"]]) if answer["failure"] >= 0 else -1
+    trace = DependenceTrace(
+        test,
+        tables.sites,
+        graph,
+        call[kept],
+        columns["outcome"][kept],
+        _Texts(answer["texts"], columns["text"][kept]),
+        failure,
+        in_test,
+        (*notices, *_left_out(answer)),
+    )
+    used = {tables.sites[site].file for site in np.unique(graph.site).tolist()}
+    return with_control(
+        trace, lambda path: source_of(path) if path in used else None, caller, _calling(columns, len(caller))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """The places of a run, and what they read and bind.
+
+    Parameters
+    ----------
+    sites : tuple of Site
+    names : Names
+    is_test, decides : ndarray of bool, shape (sites,)
+        Which are in test code; and which are decisions, or where functions begin.
+    """
+
+    sites: tuple[Site, ...]
+    names: Names
+    is_test: Bools
+    decides: Bools
+
+    @classmethod
+    def from_sources(cls, sources: Sequence[SourceTable]) -> _Tables:
+        import numpy as np
+
+        from suspectra.dependences.flows import Names
+        from suspectra.dependences.trace import Site
+
+        sites: list[Site] = []
+        frame: list[int] = []
+        uses: list[list[int]] = []
+        defines: list[list[int]] = []
+        scope: list[int] = []
+        is_global: list[bool] = []
+        is_test: list[bool] = []
+        decides: list[bool] = []
+        for source in sources:
+            first, module = len(scope), source["module"]
+            frames = dict(source["frames"])
+            scope += [frames.get(one, one) for one in source["scopes"]]
+            is_global += [frames.get(one, one) == module for one in source["scopes"]]
+            is_test += [source["test"]] * len(source["sites"])
+            for line, end_line, column, kind, number, frame_number, reads, binds in source["sites"]:
+                sites.append(Site(source["path"], line, end_line, column, kind, number))
+                frame.append(frame_number)
+                uses.append([first + one for one in reads])
+                defines.append([first + one for one in binds])
+                decides.append(kind in ("decision", "end") or (kind == "entry" and frame_number != module))
+        names = Names(np.array(frame, np.int64), uses, defines, np.array(scope, np.int64), np.array(is_global, bool))
+        return cls(tuple(sites), names, np.array(is_test, bool), np.array(decides, bool))
+
+
+def _flow_graph(names: Names, columns: Mapping[str, Ints], imported: int) -> DependenceGraph:
+    """The flow dependences: those that were noted, and those through variables."""
+    import numpy as np
+
+    from suspectra.dependences.flows import variable_flows
+    from suspectra.dependences.graph import DependenceGraph
+
+    site = columns["site"]
+    size = max(len(site), 1)
+    flows = variable_flows(names, site, columns["call"], columns["shared"], columns["owners"], columns["bound"])
+    source, target = (
         np.concatenate([columns[name], flow]) for name, flow in zip(("source", "target"), flows, strict=True)
     )
     check()
-    pairs = np.sort(target.astype(np.int64) * max(len(site), 1) + source_)  # np.unique takes 20 times as long
+    pairs = np.sort(target.astype(np.int64) * size + source)  # np.unique takes 20 times as long
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     check()
-    start = np.searchsorted(pairs, np.arange(len(site) + 1, dtype=np.int64) * max(len(site), 1))
-    source_ = (pairs % max(len(site), 1)).astype(np.int32)
-    graph = DependenceGraph(site, _instances(site), start, source_, np.zeros(len(source_), np.int8))
-    in_test = np.array(is_test, bool)[site]
-    _require_code(test, answer, bool(np.any(~in_test)))
-    texts = _Texts(answer["texts"], columns["text"])
-    left_out = (*notices, *_left_out(answer))
-    trace = DependenceTrace(
-        test, tuple(sites), graph, call, columns["outcome"], texts, int(answer["failure"]), in_test, left_out
-    )
-    caller = np.append(np.int32(-1), columns["callers"])
-    return with_control(trace, source_of, caller, _calling(columns, len(caller)))
+    start = np.searchsorted(pairs, np.arange(len(site) + 1, dtype=np.int64) * size)
+    source = (pairs % size).astype(np.int32)
+    instance = np.concatenate([np.zeros(imported, np.int32), _instances(site[imported:])])
+    return DependenceGraph(site, instance, start, source, np.zeros(len(source), np.int8))
 
 
 def _renumbered(answer: TracedRun, columns: Mapping[str, Ints]) -> dict[str, Ints]:
@@ -372,6 +431,8 @@ def _left_out(answer: TracedRun) -> list[str]:
     found = []
     if answer["phase"] in ("setup", "teardown"):
         found.append(f"The test fails in its {'set-up' if answer['phase'] == 'setup' else 'teardown'}.")
+    if answer["left_out_imports"]:
+        found.append("What ran while modules were imported is left out, since it is too long.")
     if answer["threads"]:
         count = answer["threads"]
         found.append(f"{count} other thread{'s execute' if count > 1 else ' executes'} code that is left out.")

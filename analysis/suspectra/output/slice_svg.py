@@ -150,7 +150,7 @@ def box_of(at: tuple[float, float], place: str, instance: int, source: str, valu
     place : str
         File and line.
     instance : int
-        Which time it was executed, from 1.
+        Which time it was executed, from 1; 0 while its module was imported.
     source, value : str
         What the line says, and what was computed; the value may be empty.
     classes : str, optional
@@ -167,7 +167,7 @@ def box_of(at: tuple[float, float], place: str, instance: int, source: str, valu
     True
     """
     x, y = at
-    times = f"  ×{instance}" if instance > 1 else ""
+    times = f"  ×{instance}" if instance > 1 else "" if instance else "  at import"
     shown = fit(safe(place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
     tip = f"{place}: {source}" + (f" → {safe(value)}" if value else "")
     lines = [

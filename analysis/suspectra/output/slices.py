@@ -120,7 +120,7 @@ def step_in_words(step: Step, line_of: LineOf) -> str:
     Returns
     -------
     str
-        Place, source, and how often the place was executed if more than once.
+        Place, source, and how often the place was executed if more than once, or that it was while it was imported.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def step_in_words(step: Step, line_of: LineOf) -> str:
     >>> step_in_words(step, lambda file, line: "    total = 30")
     'cart.py:8  total = 30  (time 2)'
     """
-    again = f"  (time {step.instance})" if step.instance > 1 else ""
+    again = f"  (time {step.instance})" if step.instance > 1 else "" if step.instance else "  (at import)"
     return safe(f"{step.place}  {line_of(step.file, step.line).strip()}{again}")
 
 

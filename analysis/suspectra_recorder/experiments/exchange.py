@@ -191,8 +191,8 @@ class TracedRun(TypedDict):
     Examples
     --------
     >>> run: TracedRun = {
-    ...     "nodes": 1, "full": False, "texts": [""], "failure": 0, "phase": "call",
-    ...     "threads": 0, "processes": [], "sources": [],
+    ...     "nodes": 1, "imported": 0, "full": False, "texts": [""], "failure": 0, "phase": "call",
+    ...     "threads": 0, "processes": [], "sources": [], "left_out_imports": False,
     ... }
     >>> run["nodes"]
     1
@@ -200,6 +200,10 @@ class TracedRun(TypedDict):
 
     nodes: int
     """How many there are."""
+    imported: int
+    """How many of them were made while modules were imported; they come first."""
+    left_out_imports: bool
+    """Whether there were too many of these, so that they were forgotten."""
     full: bool
     """Whether there were more than a trace can have."""
     texts: list[str]

@@ -64,6 +64,8 @@ def begin() -> None:
         order.import_from_workspace()
         _begun = _Machine(order)
         _begun.hook.install()
+        for kind in _begun.kinds.values():
+            kind.begin()
 
 
 def start(manager: pytest.PytestPluginManager) -> None:

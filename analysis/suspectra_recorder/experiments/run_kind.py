@@ -27,6 +27,7 @@ class RunKind:
     ...     def take_back(self):
     ...         return {"reached": 1}
     >>> kind = Counting()
+    >>> kind.begin()
     >>> kind.prepare()
     >>> kind.apply({"kind": "counting"})
     before the test: counting
@@ -36,6 +37,9 @@ class RunKind:
 
     instrument: Instrument | None = None
     plugin: object = None
+
+    def begin(self) -> None:
+        """Watch what is imported from now on, if runs need that."""
 
     def prepare(self) -> None:
         """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, TracebackType
 from typing import Any
 
-from suspectra_recorder.experiments.dependences.calls import Call, Pending, State, ended
+from suspectra_recorder.experiments.dependences.calls import ANY, Call, Pending, State, ended
 from suspectra_recorder.experiments.dependences.heap import is_native
 from suspectra_recorder.experiments.dependences.value_probes import Probe
 from suspectra_recorder.instrumentation import own
@@ -66,7 +66,7 @@ def call_probes(state: State) -> dict[str, Probe]:
     columns, heap = state.columns, state.heap
     node, share, shares, text = columns.node, columns.share, columns.owner, columns.text
     called = columns.called
-    frames, captured = state.frames, state.captured
+    frames, captured, defaulted, defaults = state.frames, state.captured, state.defaulted, state.defaults
     this_thread, ident = state.thread, _thread.get_ident
     get_frame, exc_info = sys._getframe, sys.exc_info
     cells_of: dict[int, tuple[int, int]] = {}  # scope and call that have a variable, by cell
@@ -130,15 +130,15 @@ def call_probes(state: State) -> dict[str, Probe]:
                     break
             else:
                 unmatched.append(number)
-        if not nodes or not unmatched:
-            return
         for number in unmatched:
-            value = values[number]
+            value, place = values[number], site + 1 + number
+            if not nodes:
+                if defaults.get(defaulted.get(place, -1)) in (id(value), ANY):
+                    columns.bind(entry, place, call.number, node(place, call.number, text(value), -1, []))
+                continue
             if number == 0 and type(pending.function) is not FunctionType and len(unmatched) > 1:
                 continue  # the object whose method it is
-            columns.bind(
-                entry, site + 1 + number, call.number, node(site + 1 + number, call.number, text(value), -1, nodes)
-            )
+            columns.bind(entry, place, call.number, node(place, call.number, text(value), -1, nodes))
         given.clear()
         nodes.clear()
 
@@ -328,7 +328,11 @@ def call_probes(state: State) -> dict[str, Probe]:
         return state.origins[id(error)]
 
     def source_of(call: Call, error: BaseException | None, trace: TracebackType | None) -> int:
-        if call.raising >= 0 and trace is not None and trace.tb_next is None:
+        if call.raised_again[0] == id(error):
+            call.pending.clear()
+            state.raised_at = call.raised_again[1]
+            call.raised_again = 0, -1
+        elif call.raising >= 0 and trace is not None and trace.tb_next is None:
             state.raised_at = call.raising
         elif trace is None or trace.tb_next is None or id(error) != state.raised:
             if call.pending and call.pending[-1].site >= 0:  # else a comprehension raised it
@@ -362,12 +366,19 @@ def call_probes(state: State) -> dict[str, Probe]:
 
     def handled(site: int, call: Call) -> None:
         source = origin(call)
+        call.handled = id(exc_info()[1]), source
         state.raised = 0
         node(site, call.number, 0, -1, [source] if source >= 0 else [])
         call.uses.clear()
         call.pending.clear()
         call.items.clear()
         call.parts.clear()
+
+    def ra(site: int) -> None:
+        call, error = state.current, exc_info()[1]
+        sources = [call.handled[1]] if call.handled[0] == id(error) and call.handled[1] >= 0 else []
+        call.raised_again = id(error), node(site, call.number, 0, -1, sources)
+        call.uses.clear()
 
     def leave(call: Call) -> None:
         error = exc_info()[1]
@@ -416,6 +427,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         "resf": resf,
         "f": f,
         "h": h,
+        "ra": ra,
         "hg": hg,
         "xm": xm,
         "x": x,

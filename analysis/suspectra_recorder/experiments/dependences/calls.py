@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from suspectra_recorder.experiments.dependences.columns import Columns
@@ -13,6 +13,9 @@ from suspectra_recorder.instrumentation.own import _thread, sys
 __builtins__ = own.builtins
 
 _get_frame = sys._getframe
+
+ANY = 0
+"""Stands for the identity of any object."""
 
 
 class Call:
@@ -35,8 +38,8 @@ class Call:
     (1, [])
     """
 
-    __slots__ = ("caller", "frame", "items", "number", "owners", "parts", "pending", "raising", "result", "returned",
-                 "stored", "update", "uses")  # fmt: skip
+    __slots__ = ("caller", "frame", "handled", "items", "number", "owners", "parts", "pending", "raised_again",
+                 "raising", "result", "returned", "stored", "update", "uses")  # fmt: skip
 
     def __init__(self, number: int, frame: int, caller: Call | None):
         self.number, self.frame, self.caller = number, frame, caller
@@ -48,6 +51,9 @@ class Call:
         self.stored = self.raising = self.returned = -1  # nodes: of the assignment, the exception, the called function
         self.result: object = None  # what that returned
         self.update: tuple[object, object] | None = None  # the target of `a.b += c`
+        # exceptions that a handler got or raised again, by identity, and the nodes where they came from
+        self.handled: tuple[int, int] = (0, -1)
+        self.raised_again: tuple[int, int] = (0, -1)
 
 
 class Pending:
@@ -119,6 +125,12 @@ class State:
         from the exception, and its traceback in the function of that call.
     threads : list of int
         Threads that executed traced code, which is left out.
+    defaulted : mapping of int to int
+        For parameters with defaults the sites of these.
+    defaults : dict of int to int
+        The identity of each default by its site, or `ANY` if there were several.
+    bindings : list of (str, int) or None
+        Names that bodies of classes have bound, and their nodes; None where a body begins.
 
     Examples
     --------
@@ -139,11 +151,14 @@ class State:
     True
     >>> state.foreign()
     another thread
+    >>> state.rest()
+    >>> state.threads
+    []
     """
 
-    __slots__ = ("between", "calls", "captured", "columns", "current", "frames", "heap", "is_with", "on_full",
-                 "on_thread", "origins", "raised", "raised_at", "root", "site_at", "suspended", "swallowed",
-                 "thread", "threads")  # fmt: skip
+    __slots__ = ("between", "bindings", "calls", "captured", "columns", "current", "defaulted", "defaults", "frames",
+                 "heap", "is_with", "on_full", "on_thread", "origins", "raised", "raised_at", "root", "site_at",
+                 "suspended", "swallowed", "thread", "threads")  # fmt: skip
 
     def __init__(
         self,
@@ -165,6 +180,17 @@ class State:
         self.swallowed: Callable[[BaseException, TracebackType], int] = lambda error, trace: -1
         self.thread = _thread.get_ident()
         self.threads: list[int] = []
+        self.defaulted: Mapping[int, int] = {}
+        self.defaults: dict[int, int] = {}
+        self.bindings: list[tuple[str, int] | None] = []
+
+    def rest(self) -> None:
+        """Forget what was being executed: the modules are imported, and tests follow."""
+        self.root = self.current = Call(0, -1, None)
+        self.origins.clear()
+        self.threads.clear()
+        self.bindings.clear()
+        self.raised, self.raised_at, self.between = 0, -1, 0
 
     def foreign(self) -> None:
         """Another thread executes traced code."""

@@ -14,6 +14,9 @@ __builtins__ = own.builtins
 MAX_NODES = 2_000_000
 """How many nodes a trace has at most."""
 
+MAX_IMPORTED = 100_000
+"""How many of them may be made while modules are imported, before the test begins."""
+
 CHUNK = 1 << 15
 """Nodes that are kept before they are written."""
 
@@ -51,11 +54,15 @@ class Columns:
     >>> os.close(descriptor)
     >>> path.stat().st_size > 0, len(columns.parts["site"])
     (True, 0)
+    >>> columns.go_on(0, most=100)
+    >>> columns.imported, columns.most
+    (2, 102)
     """
 
     def __init__(self, descriptor: int, most: int = MAX_NODES):
         self.descriptor, self.most = descriptor, most
         self.count = 0
+        self.imported = 0  # nodes that were made before the run
         self.full = False
         self.parts: dict[str, array[int]] = {name: array("b" if name == "outcome" else "i") for name in NAMES}
         self.texts = [""]
@@ -164,8 +171,21 @@ class Columns:
 
     def flush_if_full(self) -> None:
         """Write what has grown, now and then."""
-        if len(self.parts["site"]) >= CHUNK:
+        if self.descriptor and len(self.parts["site"]) >= CHUNK:
             self.flush()
+
+    def go_on(self, descriptor: int, most: int) -> None:
+        """A run begins, and what was imported for it is here already.
+
+        Parameters
+        ----------
+        descriptor : int
+            The file that takes the columns from now on; 0 to keep them.
+        most : int
+            How many nodes the run may have.
+        """
+        self.descriptor, self.imported = descriptor, self.count
+        self.most = self.count + most
 
     def flush(self) -> None:
         """Write all columns."""

@@ -49,7 +49,7 @@ class Expressions(Probing):
     'tracer'.ud(prices)
     >>> rewriting, statement = parsed("price(20)")
     >>> print(ast.unparse(rewriting.call(statement.value, "c")))
-    'tracer'.c(0, 'tracer'.kn(0, price, 0)(20))
+    'tracer'.c(0, 'tracer'.kn(0, price, 1)('tracer'.g(2, 20)))
     >>> rewriting, statement = parsed("'board'.decide(3, True if paid else False)")
     >>> print(ast.unparse(rewriting.decision(statement.value, "b", [])))
     'tracer'.b(0, True if 'tracer'.u(paid) else False)
@@ -57,12 +57,11 @@ class Expressions(Probing):
     The beginning of a function has its parameters, whose defaults are read outside:
 
     >>> rewriting, function = parsed("def price(net, vat=rate): pass")
-    >>> uses = []
-    >>> rewriting.defaults(function.args, uses)
-    >>> uses
-    [(0, 'rate')]
+    >>> rewriting.defaults(function.args)
     >>> print(ast.unparse(rewriting.entry(function, function.body[0])()))
-    'tracer'.n(0, (net, vat), None)
+    'tracer'.n(1, (net, vat), None)
+    >>> [(site.kind, site.uses, site.defines) for site in rewriting.sites if site.kind in ("value", "default")]
+    [('value', [(0, 'rate')], [(0, '#0')]), ('default', [(0, '#0')], [(0, 'vat')])]
     """
 
     def expr(self, node: ast.expr, uses: Uses) -> ast.expr:
@@ -237,7 +236,7 @@ class Expressions(Probing):
         self.site(node, "native", -1, called)  # what a call passes on has nodes of its own
         begins = "kn" if isinstance(node.func, ast.Name) else "k"
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-        noted = sum(1 for part in parts if not isinstance(part, ast.Constant))
+        noted = len(parts) if self.at_import else sum(1 for part in parts if not isinstance(part, ast.Constant))
         node.func = self.probe(begins, node.func, site, function, noted)
         node.args = [self._argument(one, everything) for one in node.args]
         for keyword in node.keywords:
@@ -249,7 +248,7 @@ class Expressions(Probing):
             node.value = self._argument(node.value, everything)
             return node
         number, value = self.put(node)
-        if isinstance(value, ast.Constant) and number < 0:
+        if isinstance(value, ast.Constant) and number < 0 and not self.at_import:
             return value
         uses: Uses = []
         rewritten = self.expr(value, uses)
@@ -377,7 +376,7 @@ class Expressions(Probing):
     # functions
 
     def _Lambda(self, node: ast.Lambda, uses: Uses) -> ast.expr:
-        self.defaults(node.args, uses)
+        self.defaults(node.args)
         outer, self.scope = self.scope, self._scopes.of[node]
         number, value = self.put(node.body)
         entry = self.entry(node, node.body)
@@ -408,8 +407,11 @@ class Expressions(Probing):
         site = self.site(node, "entry", -1, [], [self.variable(name) for name in names])
         places = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         places += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+        defaults = self.default_of
         for one in places:
-            self.site(one, "parameter", -1, [], [self.variable(one.arg)])
+            default = defaults.pop(one, None)
+            read = [] if default is None else [default]
+            self.site(one, "parameter" if default is None else "default", -1, read, [self.variable(one.arg)])
 
         def name(identifier: str) -> ast.expr:
             return ast.copy_location(ast.Name(identifier, ast.Load()), place)
@@ -427,18 +429,25 @@ class Expressions(Probing):
 
         return made
 
-    def defaults(self, arguments: ast.arguments, uses: Uses) -> None:
-        """Rewrite the defaults of parameters.
+    def defaults(self, arguments: ast.arguments) -> None:
+        """Rewrite the defaults of parameters, each of which has a node.
 
         Parameters
         ----------
         arguments : ast.arguments
             Changed in place.
-        uses : list of Variable
-            Grows.
         """
-        arguments.defaults = [self.expr(one, uses) for one in arguments.defaults]
-        arguments.kw_defaults = [None if one is None else self.expr(one, uses) for one in arguments.kw_defaults]
+        by_position = [*arguments.posonlyargs, *arguments.args]
+        last = by_position[len(by_position) - len(arguments.defaults) :]
+        arguments.defaults = [self._default(*one) for one in zip(last, arguments.defaults, strict=True)]
+        by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        arguments.kw_defaults = [None if one is None else self._default(name, one) for name, one in by_name]
+
+    def _default(self, parameter: ast.arg, node: ast.expr) -> ast.expr:
+        uses: Uses = []
+        value = self.expr(node, uses)
+        variable = self.default_of[parameter] = self.header()
+        return self.probe("df", node, self.site(node, "value", -1, uses, [variable]), value)
 
 
 def _asked(node: ast.expr) -> tuple[int, ast.expr]:

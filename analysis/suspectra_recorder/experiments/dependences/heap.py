@@ -53,6 +53,9 @@ _MOST, _DEPTH = 60, 2
 
 _name = type.__dict__["__name__"].__get__
 _module_name = type.__dict__["__module__"].__get__
+_mro = type.__dict__["__mro__"].__get__
+_names_in = type.__dict__["__dict__"].__get__
+_MAKERS = frozenset(("__init__", "__new__"))
 
 
 class Heap:
@@ -60,6 +63,15 @@ class Heap:
 
     What is known of an object is forgotten when that goes. Objects that can't say when they go, such as lists, are kept
     as long as the heap, so that no other one gets their identity.
+
+    Attributes
+    ----------
+    stored : dict of int to dict
+        The nodes by the identity of the object, and by attribute or key.
+    classes : dict of int to (dict of str to int)
+        The nodes that bodies of classes have bound to names.
+    of_classes : set of str
+        All these names.
 
     Examples
     --------
@@ -87,11 +99,22 @@ class Heap:
     >>> heap.remember(cached, node=11)
     >>> heap.stored[id(cached)]
     {'*': 11}
+
+    What the body of a class has bound is found in its instances:
+
+    >>> class Cart:
+    ...     limit = 20
+    >>> heap.bind(Cart, "limit", node=12)
+    >>> heap.attribute(Cart(), "limit"), heap.attribute(Cart, "limit"), heap.attribute(Cart(), "total")
+    (12, 12, -1)
     """
 
     def __init__(self) -> None:
         self.stored: dict[int, dict[object, int]] = {}
+        self.classes: dict[int, dict[str, int]] = {}
+        self.of_classes: set[str] = set()
         self._kept: dict[int, object] = {}  # weak references, or the objects themselves
+        self._classes_kept: dict[int, object] = {}
 
     def _know(self, thing: object, stored: dict[object, int]) -> None:
         identity, forget = id(thing), self._forget
@@ -178,6 +201,8 @@ class Heap:
         receiver = _receiver(function)
         if type(function) is _CACHED:
             self.content(function, sources)
+        elif (bound := self.classes.get(id(function))) is not None and not _is_plain(function):
+            sources.extend(bound.values())
         if receiver is not None:
             if given and item_key(given[0]) is not None and _called_name(function) in ("get", "pop", "__getitem__"):
                 self.item(receiver, given[0], sources)
@@ -214,6 +239,52 @@ class Heap:
             found = known.get(WHOLE)
         if found is not None:
             sources.append(found)
+
+    def bind(self, cls: type, name: str, node: int) -> None:
+        """The body of a class has bound a name.
+
+        Parameters
+        ----------
+        cls : type
+            The class.
+        name : str
+            Its attribute.
+        node : int
+            What was bound last.
+        """
+        known = self.classes.get(id(cls))
+        if known is None:
+            forget, identity = self.classes.pop, id(cls)
+            known = self.classes[identity] = {}
+            self._classes_kept[identity] = ref(cls, lambda _: forget(identity, None))
+        known[name] = node
+        self.of_classes.add(name)
+
+    def attribute(self, thing: object, key: str) -> int:
+        """The node that bound an attribute of a class, as it is read from the class or from an instance.
+
+        Parameters
+        ----------
+        thing : object
+            A class or an instance.
+        key : str
+            The name of the attribute.
+
+        Returns
+        -------
+        int
+            -1 if no class is known to have it.
+        """
+        cls = type(thing)
+        for one in (*_mro(thing), *_mro(cls)) if issubclass(cls, type) else _mro(cls):
+            known = self.stored.get(id(one))
+            found = known.get(key, -1) if known is not None else -1
+            bound = self.classes.get(id(one))
+            if bound is not None:
+                found = max(found, bound.get(key, -1))
+            if found >= 0:
+                return found
+        return -1
 
     def remember(self, function: object, node: int) -> None:
         """What is called may give the same again, without calling traced code.
@@ -284,6 +355,11 @@ def _receiver(function: Any) -> object | None:
         receiver: object = function.__self__
         return None if type(receiver) is _module else receiver
     return None
+
+
+def _is_plain(cls: Any) -> bool:
+    """Whether a class makes instances as `object` does, so that its attributes are not read."""
+    return next(one for one in _mro(cls) if not _MAKERS.isdisjoint(_names_in(one))) is object
 
 
 def _called_name(function: Any) -> str:

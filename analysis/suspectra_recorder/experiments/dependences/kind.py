@@ -36,6 +36,12 @@ class TracingDependences(RunKind):
     >>> code = hook.code(str(folder / "price.py"), "price.py", b"vat = 20\n")
     >>> [(source.path, source.is_test) for source in kind.instrument.sources]
     [('price.py', False)]
+    >>> kind.begin()
+    >>> exec(code, {})
+    >>> kind.prepare()
+    >>> kind.instrument.start(0).columns.imported  # the module and its value
+    2
+    >>> kind.instrument.stop()
     """
 
     def __init__(self, is_test: Callable[[str], bool]):
@@ -45,6 +51,14 @@ class TracingDependences(RunKind):
         self._failure, self._phase = -1, ""
         self._started: list[str] | None = None
         self._descriptor = -1
+
+    def begin(self) -> None:
+        """Trace what is imported: a test may depend on it."""
+        self._tracer.trace_imports()
+
+    def prepare(self) -> None:
+        """Trace no longer, until a test runs."""
+        self._tracer.rest()
 
     def apply(self, job: Job) -> None:
         """Trace from now on."""
@@ -110,6 +124,8 @@ class TracingDependences(RunKind):
         self._state = None
         traced: TracedRun = {
             "nodes": columns.count,
+            "imported": columns.imported,
+            "left_out_imports": self._tracer.left_out_imports,
             "full": columns.full,
             "texts": columns.texts,
             "failure": self._failure,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import Call, State
 from suspectra_recorder.experiments.dependences.heap import WHOLE, item_key
 from suspectra_recorder.experiments.dependences.value_probes import Probe
 from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import sys
 
 __builtins__ = own.builtins
+
+_module: Any = ModuleType
+_names_in = _module.__dict__["__dict__"].__get__
 
 
 def object_probes(state: State) -> dict[str, Probe]:
@@ -39,15 +44,23 @@ def object_probes(state: State) -> dict[str, Probe]:
     [4]
     """
     columns, heap = state.columns, state.heap
+    node = columns.node
     content, item, write, stored_of = heap.content, heap.item, heap.write, heap.stored.get
+    of_classes, bindings, loaded, get_frame = heap.of_classes, state.bindings, sys.modules, sys._getframe
 
     def o(thing: Any, key: str) -> Any:
         known = stored_of(id(thing))
         if known is not None:
             found = known.get(key)
-            if found is None:
-                found = known.get(WHOLE)
             if found is not None:
+                state.current.uses.append(found)
+                return thing
+            found = known.get(WHOLE)
+            if found is not None:
+                state.current.uses.append(found)
+        if key in of_classes:
+            found = heap.attribute(thing, key)
+            if found >= 0:
                 state.current.uses.append(found)
         return thing
 
@@ -130,4 +143,53 @@ def object_probes(state: State) -> dict[str, Probe]:
         call.update = thing, WHOLE if plain is None else plain
         return t(key)
 
-    return {"o": o, "p": p, "s": s, "t": t, "u": u, "ud": ud, "w": w, "tw": tw, "td": td, "au": au, "tu": tu}
+    def module_of(space: dict[str, Any]) -> Any:
+        """The module that has these names, None for other code."""
+        module = loaded.get(space.get("__name__", ""))
+        return module if issubclass(type(module), ModuleType) and _names_in(module) is space else None
+
+    def bm(*names: str) -> None:
+        module = module_of(get_frame(1 + state.between).f_globals)
+        if module is not None:
+            for name in names:
+                write(module, name, state.current.stored)
+
+    def im(site: int, names: tuple[tuple[str, str], ...], origin: str, level: int, always: bool) -> None:
+        space = get_frame(1 + state.between).f_globals
+        call = state.current
+        known = heap.stored.get(id(loaded.get(_absolute(space, origin, level))), {})
+        importing = module_of(space)
+        for number, (name, bound) in enumerate(names):
+            found = known.get(name)
+            if found is not None or always:
+                made = node(site + number, call.number, 0, -1, call.uses if found is None else [*call.uses, found])
+                if not always and importing is not None:
+                    write(importing, bound, made)
+        call.uses.clear()
+        call.pending.clear()
+
+    def cb() -> None:
+        bindings.append(None)
+
+    def bc(*names: str) -> None:
+        bindings.extend((name, state.current.stored) for name in names)
+
+    def ca(thing: Any) -> None:
+        found: list[tuple[str, int]] = []
+        while bindings and (bound := bindings.pop()) is not None:
+            found.append(bound)
+        if issubclass(type(thing), type):
+            for name, made in reversed(found):
+                heap.bind(thing, name, made)
+
+    reads: dict[str, Probe] = {"o": o, "p": p, "s": s, "t": t, "u": u, "ud": ud, "au": au, "tu": tu}
+    return {**reads, "w": w, "tw": tw, "td": td, "bm": bm, "bc": bc, "cb": cb, "ca": ca, "im": im}
+
+
+def _absolute(space: dict[str, Any], name: str, level: int) -> str:
+    """The full name of a module that code with these globals imports from."""
+    if not level:
+        return name
+    package = space.get("__package__") or ""
+    parts = str(package).split(".")[: 1 - level or None]
+    return ".".join([*parts, name] if name else parts)

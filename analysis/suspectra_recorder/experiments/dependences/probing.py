@@ -38,6 +38,8 @@ class Probing:
     >>> probing = Probing("tracer", "values", "board", scopes, first=10)
     >>> function = tree.body[0]
     >>> probing.scope = scopes.of[function]
+    >>> probing.at_import
+    False
     >>> assignment = function.body[0]
     >>> probing.variable("vat"), probing.variable("price"), probing.variables(assignment.targets[0])
     ((1, 'vat'), (0, 'price'), [(1, 'vat')])
@@ -59,6 +61,7 @@ class Probing:
         self._name, self._values, self._board = name, values, board
         self._scopes, self._first = scopes, first
         self.captured: dict[int, tuple[int, list[str]]] = {}
+        self.default_of: dict[ast.arg, Variable] = {}  # what stands for the defaults of parameters
 
     def site(
         self,
@@ -136,6 +139,11 @@ class Probing:
             In their order.
         """
         return [self.variable(name) for name in bound_names(target)]
+
+    @property
+    def at_import(self) -> bool:
+        """Whether the code runs when its module is imported: it is in no function."""
+        return self.scope.frame.kind == "module"
 
     def header(self) -> Variable:
         """A variable for what has no name: what a loop, a comprehension or ``match`` goes through.

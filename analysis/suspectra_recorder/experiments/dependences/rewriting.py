@@ -80,6 +80,7 @@ def rewrite(
     >>> print(ast.unparse(tree))
     't'.n(0, (), None)
     vat = 't'.v(1, 20)
+    't'.bm('vat')
     if 't'.b(2, True if 't'.ud(vat) > 't'.ud(limit) else False):
         raise 't'.e(3, TooMuch)
     't'.z()
@@ -145,7 +146,8 @@ class _Statements(Expressions):
         site = self.site(node, "value", number, uses, [self.variable(name)])
         value = self.probe("va", node, site, ast.copy_location(ast.Name(name, ast.Load()), node))
         target = ast.copy_location(ast.Name(name, ast.Store()), node)
-        return [node, ast.copy_location(ast.Assign([target], value), node)]
+        again = ast.copy_location(ast.Assign([target], value), node)
+        return [node, again, *self._bound(node, self._attributes(target))]
 
     def _s_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         uses: Uses = []
@@ -168,11 +170,33 @@ class _Statements(Expressions):
                 for position, (target, one) in enumerate(zip(first.elts, values.elts, strict=True)):
                     method = "v" if isinstance(target, ast.Name) else "vt"
                     values.elts[position] = self._value(node, one, [target], method)
+                names = self._attributes(first)
                 first.elts = [self._target(target) for target in first.elts]
-                return [node, _alone(self.probe("l0", node))]
+                together = self._together(node, names)
+                return [node, *together, _alone(self.probe("l0", node)), *self._bound(node, names)]
         node.value = self._value(node, values, node.targets, "v")
+        names = [name for target in node.targets for name in self._attributes(target)]
         node.targets = [self._target(target) for target in node.targets]
-        return [node]
+        return [node, *self._bound(node, names)]
+
+    def _attributes(self, target: ast.expr) -> list[str]:
+        """The names in a target that are attributes of a module or a class from now on."""
+        module = self._scopes.module.number
+        if self.scope.kind == "class":
+            return [name for scope, name in self.variables(target) if scope == self.scope.number]
+        return [name for scope, name in self.variables(target) if scope == module]
+
+    def _together(self, node: ast.stmt, names: list[str]) -> list[ast.stmt]:
+        """A node for several values, as each name of them is an attribute."""
+        if len(names) < 2:
+            return []
+        site = self.site(node, "statement", -1, [self.variable(name) for name in names])
+        return [_alone(self.probe("l", node, site))]
+
+    def _bound(self, node: ast.stmt, names: list[str]) -> list[ast.stmt]:
+        """Say which attributes of a module or a class were assigned last."""
+        method = "bc" if self.scope.kind == "class" else "bm"
+        return [_alone(self.probe(method, node, *names))] if names else []
 
     def _value(self, place: ast.stmt, value: ast.expr, targets: list[ast.expr], method: str) -> ast.expr:
         uses: Uses = []
@@ -191,9 +215,11 @@ class _Statements(Expressions):
     def _s_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
         if node.value is not None:
             node.value = self._value(node, node.value, [node.target], "v")
+            names = self._attributes(node.target)
             target = self._target(node.target)
             assert isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
             node.target = target
+            return [node, *self._bound(node, names)]
         return [node]
 
     def _target(self, node: ast.expr, attribute: str = "w", item: str = "tw") -> ast.expr:
@@ -248,12 +274,13 @@ class _Statements(Expressions):
         return [node]
 
     def _s_Raise(self, node: ast.Raise) -> list[ast.stmt]:
-        if node.exc is not None:
-            uses: Uses = []
-            value = self.expr(node.exc, uses)
-            node.exc = self.probe("e", value, self.site(node, "raise", -1, uses), value)
-            if node.cause is not None:
-                node.cause = self.expr(node.cause, uses)
+        if node.exc is None:
+            return [_alone(self.probe("ra", node, self.site(node, "raise"))), node]
+        uses: Uses = []
+        value = self.expr(node.exc, uses)
+        node.exc = self.probe("e", value, self.site(node, "raise", -1, uses), value)
+        if node.cause is not None:
+            node.cause = self.expr(node.cause, uses)
         return [node]
 
     def _s_Assert(self, node: ast.Assert) -> list[ast.stmt]:
@@ -266,11 +293,20 @@ class _Statements(Expressions):
             node.msg = self.expr(node.msg, [])
         return [node]
 
-    def _s_Import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
-        names = [alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name != "*"]
+    def _s_Import(self, node: ast.Import) -> list[ast.stmt]:
+        if self.at_import:  # modules, of which only what is stored in them counts
+            return [node]
+        names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
         return self._after(node, [], [self.variable(name) for name in names])
 
-    _s_ImportFrom = _s_Import
+    def _s_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
+        pairs = [(alias.name, alias.asname or alias.name) for alias in node.names if alias.name != "*"]
+        sites = [self.site(node, "statement", -1, [], [self.variable(bound)]) for _, bound in pairs]
+        if not sites:
+            return [node]
+        names = ast.Tuple([_constants(pair) for pair in pairs], ast.Load())
+        always = ast.Constant(not self.at_import)
+        return [node, _alone(self.probe("im", node, sites[0], names, node.module or "", node.level, always))]
 
     # blocks
 
@@ -366,14 +402,18 @@ class _Statements(Expressions):
         defines = [self.variable(node.name)]
         outer, self.scope = self.scope, self._scopes.of[node]
         head, body = _split(node.body)
-        node.body = [*head, *self.block(body)] or node.body
+        begin = _alone(self.probe("cb", node))
+        node.body = [*head, begin, *self.block(body)]
         self.scope = outer
-        return self._after(node, uses, defines)
+        end = _alone(self.probe("ca", node, ast.copy_location(ast.Name(node.name, ast.Load()), node)))
+        if self.at_import and not node.decorator_list:
+            return [node, end]
+        return [*self._after(node, uses, defines), end]
 
     def _s_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
         uses: Uses = []
         node.decorator_list = [self.expr(one, uses) for one in node.decorator_list]
-        self.defaults(node.args, uses)
+        self.defaults(node.args)
         defines = [self.variable(node.name)]
         kept = self.scope, self._returns, self._handles
         self.scope = self._scopes.of[node]
@@ -384,6 +424,8 @@ class _Statements(Expressions):
         self._returns, self._handles = "rf" if cleans_up else "r", "hg" if suspended else "h"
         self._body(node, cleans_up=cleans_up, suspended=suspended)
         self.scope, self._returns, self._handles = kept
+        if self.at_import and not node.decorator_list:  # then calls of it depend on its defaults alone
+            return [node, _alone(self.probe("l0", node))]
         return self._after(node, uses, defines)
 
     _s_AsyncFunctionDef = _s_FunctionDef
@@ -418,6 +460,10 @@ def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
             break
         end += 1
     return body[:end], body[end:]
+
+
+def _constants(values: tuple[str, ...]) -> ast.expr:
+    return ast.Tuple([ast.Constant(value) for value in values], ast.Load())
 
 
 def _alone(value: ast.expr) -> ast.stmt:

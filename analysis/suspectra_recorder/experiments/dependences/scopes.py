@@ -219,9 +219,9 @@ class Scopes:
     def __init__(self, tree: ast.Module, first: int):
         self._next = first
         self.of: dict[ast.AST, Scope] = {}
-        module = self._new(tree, "module", None)
+        self.module = self._new(tree, "module", None)
         for child in tree.body:
-            self._collect(child, module)
+            self._collect(child, self.module)
 
     @property
     def next(self) -> int:

@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import State
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES, Columns
+from suspectra_recorder.experiments.dependences.columns import MAX_IMPORTED, MAX_NODES, Columns
 from suspectra_recorder.experiments.dependences.probes import idle, probes
 from suspectra_recorder.experiments.dependences.rewriting import Rewritten, rewrite
 from suspectra_recorder.experiments.dependences.tables import TracedSource
@@ -42,6 +42,8 @@ class Tracer(Instrument):
     ----------
     sources : list of TracedSource
         In the order in which they were loaded.
+    left_out_imports : bool
+        Whether tracing what was imported made too many nodes.
 
     Examples
     --------
@@ -55,6 +57,15 @@ class Tracer(Instrument):
     >>> state = tracer.start(descriptor=0)  # of no file
     >>> space["price"](100)
     120
+    >>> tracer.stop()
+
+    What is imported may be traced, too; then a run goes on from there:
+
+    >>> tracer.trace_imports()
+    >>> exec(hook.code(str(folder / "rates.py"), "rates.py", b"vat = 20\n"), {})
+    >>> tracer.rest()
+    >>> tracer.start(descriptor=0).columns.imported  # the module, and its value
+    2
     >>> tracer.stop()
     >>> sites = tracer.sources[0].sites
     >>> [(sites[number].kind, sites[number].line) for number in state.columns.parts["site"]]
@@ -81,6 +92,9 @@ class Tracer(Instrument):
         self._thread = 0
         self._columns = Columns(0)
         self._state: State | None = None
+        self._defaulted: dict[int, int] = {}
+        self.left_out_imports = False
+        self._imported: tuple[State, dict[str, Probe]] | None = None  # what was traced before, and its probes
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Let a source tell this tracer what it does."""
@@ -98,7 +112,10 @@ class Tracer(Instrument):
             self._frames.append(site.frame)
             if site.kind == "with":
                 self._withs.add(number)
-            if site.kind not in ("entry", "parameter", "target", "native", "argument"):
+            if site.kind == "default":
+                ((_, default),) = site.uses
+                self._defaulted[number] = int(default[1:])
+            if site.kind not in ("entry", "parameter", "default", "target", "native", "argument"):
                 self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number))
         self._next += len(made.source.sites)
         self._captured.update(made.captured)
@@ -158,8 +175,17 @@ class Tracer(Instrument):
         State
             Of the run that is being traced.
         """
-        columns = self._columns = Columns(descriptor, most)
-        self._thread = _thread.get_ident()
+        imported, self._imported = self._imported, None
+        if imported is None:
+            state, found = self._new_state(Columns(descriptor, most))
+        else:
+            state, found = imported
+            state.columns.go_on(descriptor, most)
+        self._limit_to(None if only is None else self._gates_at(only))
+        self._trace(state, found)
+        return state
+
+    def _new_state(self, columns: Columns) -> tuple[State, dict[str, Probe]]:
         state = State(
             columns,
             self._frames,
@@ -169,10 +195,34 @@ class Tracer(Instrument):
             self._ask_who_calls,
             self._fill,
         )
-        self._state = state
-        self._limit_to(None if only is None else self._gates_at(only))
-        self._open.update(probes(state))
-        return state
+        state.defaulted = self._defaulted
+        return state, probes(state)
+
+    def _trace(self, state: State, found: dict[str, Probe]) -> None:
+        self._state, self._columns = state, state.columns
+        self._thread = _thread.get_ident()
+        self._open.update(found)
+
+    def trace_imports(self, most: int = MAX_IMPORTED) -> None:
+        """Trace what runs while modules are imported; the next run goes on from there.
+
+        Parameters
+        ----------
+        most : int
+            How many nodes this may have. If there are more, the next run begins with none.
+        """
+        state, found = self._new_state(Columns(0, most))
+        self._imported = state, found
+        self._trace(state, found)
+
+    def rest(self) -> None:
+        """Trace no longer, until the next run: the modules are imported."""
+        self.stop()
+        if self._imported is not None:
+            state, _ = self._imported
+            state.rest()
+            if state.columns.full:
+                self._imported, self.left_out_imports = None, True
 
     def _limit_to(self, only: Collection[tuple[str, int]] | None) -> None:
         if only != self._only:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
 
-from suspectra_recorder.experiments.dependences.calls import Call, Pending, State, ended
+from suspectra_recorder.experiments.dependences.calls import ANY, Call, Pending, State, ended
 from suspectra_recorder.experiments.dependences.heap import WHOLE
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import sys
@@ -44,7 +44,7 @@ def value_probes(state: State) -> dict[str, Probe]:
     columns, heap, frames = state.columns, state.heap, state.frames
     node, text, shares = columns.node, columns.text, columns.owner
     content, write, stored_of = heap.content, heap.write, heap.stored.get
-    get_frame, most = sys._getframe, columns.most
+    get_frame, defaults = sys._getframe, state.defaults
 
     def v(site: int, value: Any) -> Any:
         call = state.current
@@ -77,6 +77,12 @@ def value_probes(state: State) -> dict[str, Probe]:
 
     def vn(site: int, value: Any) -> Any:
         nested(site, value, text(value), -1)
+        return value
+
+    def df(site: int, value: Any) -> Any:
+        call = state.current
+        node(site, call.number, text(value), -1, call.uses[call.pending[-1].last if call.pending else 0 :])
+        defaults[site] = id(value) if defaults.get(site, id(value)) == id(value) else ANY
         return value
 
     def vt(site: int, value: Any) -> Any:
@@ -123,7 +129,7 @@ def value_probes(state: State) -> dict[str, Probe]:
         call.uses.clear()
         if call.pending:
             call.pending.clear()
-        if made >= most:
+        if made >= columns.most:
             state.on_full()
         return truth
 
@@ -206,6 +212,7 @@ def value_probes(state: State) -> dict[str, Probe]:
         "v": v,
         "va": va,
         "vn": vn,
+        "df": df,
         "vt": vt,
         "e": e,
         "a": a,
