@@ -51,7 +51,7 @@ def register(cli: click.Group) -> None:
 
     @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")
     @workspace_option
-    @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
+    @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
     @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(_TECHNIQUES), default=COMBINATION, show_default=True)
     @parameter_option

@@ -294,12 +294,14 @@ SETTINGS = (
             Settings.test_interpreter,
             "The Python that runs the tests if `#suspectra.testCommand#` begins with `pytest` or `python`, without a"
             " path. Empty: the active virtual environment, `.venv` or `venv` in the workspace folder, the Python that"
-            " runs the server, or the one on the `PATH`; the first of them that has pytest.",
+            " runs the server, or the one on the `PATH`; the first of them that has pytest. Altered and traced runs"
+            " take the one that recorded the tests.",
         ),
         in_vscode="The Python that runs the tests if `#suspectra.testCommand#` begins with `pytest` or `python`,"
         " without a path. Empty: the environment selected in the Python extension, if that is installed; otherwise the"
         " active virtual environment, `.venv` or `venv` in the folder, or the Python on the `PATH`; the first of them"
-        " that has pytest.",
+        " that has pytest. Altered and traced runs take the one that recorded the tests, unless one is set or"
+        " selected.",
         scope="machine-overridable",
         names="program",
     ),

@@ -1,12 +1,16 @@
 """The command that runs recorded tests again: pytest, started as it was when they were recorded."""
 
 import json
+import os
 import subprocess
 import sys
+import sysconfig
+import venv
 
 import pytest
 
 from suspectra.recording.pytest_command import pytest_command
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
 
 FOLDER = {
     "fees.py": "def fee(age):\n    return 0 if age < 6 else 20\n",
@@ -21,6 +25,17 @@ def folder(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory):
+    """The Python of an environment like this one, with one more module: no search for interpreters finds it."""
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment)
+    installed = next(environment.glob("lib/python*/site-packages"))
+    (installed / "this_one.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (installed / "ages.py").write_text("ADULT = 6\n")
+    return str(environment / "bin" / "python")
 
 
 def suspectra(folder, *arguments):
@@ -64,3 +79,45 @@ def test_what_only_python_m_pytest_can_import_is_run_again(folder, arguments):
     assert answered.returncode == 0, answered.stderr
     assert "fees.py" in json.dumps(json.loads(answered.stdout))
     assert "No module named 'fees'" in suspectra(folder, *arguments, "--", "pytest").stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["investigate", "--seconds", "20"],
+        ["causes", "*child"],
+        ["slice", "--failure"],
+        ["paths", "*child", "--technique", "apg-decisions"],
+    ],
+)
+@pytest.mark.parametrize("command", [[], ["--", "pytest", "-q"]])
+def test_what_another_environment_recorded_is_run_again_there(folder, elsewhere, arguments, command):
+    (folder / "fees.py").write_text("import ages\n\n\ndef fee(age):\n    return 0 if age < ages.ADULT else 20\n")
+    (folder / "conftest.py").write_text("")
+    recorded = suspectra(folder, "record", "--", elsewhere, *PYTEST[1:])
+    assert "recorded 1 test" in recorded.stderr, recorded.stderr
+    answered = suspectra(folder, *arguments, "--format", "json", *command)
+    assert answered.returncode == 0, answered.stderr
+    assert "fees.py" in json.dumps(json.loads(answered.stdout))
+    other = suspectra(folder, *arguments, "--python", sys.executable, *command)
+    assert "No module named 'ages'" in other.stderr
+
+
+def test_an_interpreter_that_is_gone_is_not_asked_for(folder, elsewhere):
+    suspectra(folder, "record", "--", elsewhere, *PYTEST[1:])
+    assert pytest_command([], str(folder)).python == elsewhere
+    os.rename(elsewhere, elsewhere + "-before")
+    assert pytest_command([], str(folder)).python == sys.executable
+
+
+@pytest.mark.parametrize("name", ["python.sh", "tests"])
+def test_nothing_but_a_python_runs_because_a_recording_names_it(tmp_path, name):
+    program = tmp_path / name
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    (tmp_path / ".suspectra" / "recording").mkdir(parents=True)
+    for executable in (str(program), name):
+        head = json.dumps({"run": "monday", "started": 1, "executable": executable}).encode()
+        (tmp_path / ".suspectra" / "recording" / "1.log").write_bytes(MAGIC + frame(FrameKind.RUN, head))
+        assert pytest_command([], str(tmp_path)).python == sys.executable
+    assert not (tmp_path / "ran").exists()

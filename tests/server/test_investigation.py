@@ -1,6 +1,10 @@
 """Failing tests that run again with something altered: on request, with consent, beside everything else."""
 
 import json
+import subprocess
+import sys
+import sysconfig
+import venv
 
 import pytest
 
@@ -315,3 +319,20 @@ def test_what_can_not_be_run_again_is_said(client, project):
     client.wait_for_state("stale", after=len(client.statuses) - 1)
     with pytest.raises(client.Error, match="sources changed"):
         client.command("investigate")
+
+
+def test_what_another_environment_recorded_is_run_again_there(client, project, tmp_path_factory):
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment)
+    installed = next(environment.glob("lib/python*/site-packages"))
+    (installed / "this_one.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (installed / "discounts.py").write_text("SHARE = 9\n")
+    source = project / "code_of_shop.py"
+    source.write_text("import discounts\n\n\n" + CODE.replace("amount * 9", "amount * discounts.SHARE"))
+    record = [sys.executable, "-m", "suspectra", "record", "--", str(environment / "bin" / "python"), "-m", "pytest"]
+    subprocess.run(record, cwd=project, check=False)
+    client.start(project)
+    client.agree()
+    assert client.command("investigate") is True
+    assert FOUND in client.outcome(), client.messages
+    assert any(line["test"] == DISCOUNT[0] for line in log_of(project))

@@ -281,6 +281,8 @@ class RecordedTests:
         What ran during imports, in the order of the runs.
     command : tuple of str
         How the tests of the newest run are run again.
+    interpreter : str
+        The path of the Python that ran them, there; empty if it is not known.
 
     Examples
     --------
@@ -297,6 +299,7 @@ class RecordedTests:
     shared: dict[str, Rows] = field(default_factory=dict)
     imported: list[Imported] = field(default_factory=list)
     command: tuple[str, ...] = ("pytest",)
+    interpreter: str = ""
 
     def versions(self) -> list[Version]:
         """List all sources that the tests ran, each version once.
@@ -381,6 +384,7 @@ class _Log(LogReader):
     def on_run(self, run: Run) -> None:
         self.section = Section(run.python, run.started)
         self.recorded.command = run.command  # the newest run comes last
+        self.recorded.interpreter = str(run.head.get("executable") or "")
 
     def on_source(self, source: Source) -> None:
         self.section.versions.append(self._version(source))

@@ -21,6 +21,7 @@ from suspectra.location import Location
 from suspectra.processes.events import Ended, Event, Started
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.recording.launch import Command, resolve
+from suspectra.recording.pytest_command import resolve_again
 from suspectra.report import RankedReport
 from suspectra.suspicion import Suspicion
 from suspectra_server.session.jobs import NICE
@@ -97,9 +98,11 @@ def warm_tests_of(trust: Trust, root: Path, command: Sequence[str], settings: Se
     EvidenceError
         When it can't be started.
     """
-    arguments = _arguments(trust, root, command, settings)
+    trust.require()
     from suspectra.recording.warm import WarmTests
 
+    # the interpreter of the new processes that record on save, to which it is compared
+    arguments = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment()).arguments
     return WarmTests(arguments, str(_real(root)), lower_priority)
 
 
@@ -445,13 +448,13 @@ def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, setti
 
 
 def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    """The command that runs the tests of a folder, with its interpreter, if they may run."""
+    """The command that runs recorded tests of a folder again, with its interpreter, if they may run."""
     trust.require()
     return _resolved(root, command, settings).arguments
 
 
 def _resolved(root: Path, command: Sequence[str], settings: Settings) -> Command:
-    return resolve(command, str(root), python=settings.test_interpreter or None, environ=environment())
+    return resolve_again(command, str(root), python=settings.test_interpreter or None, environ=environment())
 
 
 def _real(root: Path) -> Path:
