@@ -108,3 +108,17 @@ def test_a_test_that_can_not_be_searched_does_not_keep_the_others_from_it(two_fa
     assert "test_child passes when it runs alone" in err
     assert lines_of_roots(json.loads(out)) == [{2, 3}, {9, 10}]
     tests.write_text(TWO_FAULTS["test_fees.py"])
+
+
+@pytest.mark.parametrize("command", [["causes"], ["slice", "--failure", "--test"], ["paths"], ["investigate"]])
+def test_where_a_test_failed_for_what_another_left_behind_that_is_said(tmp_path, capsys, command):
+    (tmp_path / "fees.py").write_text("limits = [6]\n\n\ndef fee(age):\n    return 0 if age < limits[-1] else 20\n")
+    (tmp_path / "test_fees.py").write_text(
+        "import fees\n\n\ndef test_students():\n    fees.limits.append(27)\n    assert fees.fee(27) == 0\n"
+        "    fees.limits.pop()\n\n\ndef test_adult():\n    assert fees.fee(20) == 20\n"
+    )
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    run([*command, "*adult", "--workspace", str(tmp_path), "--", *PYTEST])
+    said = capsys.readouterr().err
+    assert "test_adult passes when it runs alone. Fix: record the tests again; if it fails there again, look at" in said

@@ -63,6 +63,7 @@ def test_what_may_do_harm_is_found(source, use):
         "import socket\nname = socket.gethostname()",
         "import subprocess, ssl\ntry:\n    f()\nexcept (subprocess.CalledProcessError, ssl.SSLError):\n    pass",
         "from sqlite3 import Row",
+        "import sqlite3\nsqlite3.register_adapter(list, repr)\nsqlite3.register_converter('list', str)",
         "open('notes', 'rb')",
         "open('notes', mode='r', encoding='utf-8')",
         "from pathlib import Path\nPath('notes').open().read()",

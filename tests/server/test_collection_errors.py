@@ -104,3 +104,13 @@ def test_foreign_text_is_shown_as_text(client, tmp_path, record):
     assert "\\u001b" not in reported
     assert "\\u202e" not in reported
     assert len(reported) < 5000
+
+
+def test_a_run_that_failed_as_a_whole_is_no_collection_error(client, shop, record):
+    (shop / "conftest.py").write_text("def pytest_runtest_logfinish():\n    raise RecursionError('no clock')\n")
+    record(shop)
+    client.start(shop)
+    assert client.suspects()["collectionErrors"][0]["collector"] == ""
+    said = client.statuses[-1]["message"]
+    assert "the test run failed" in said
+    assert "collection error" not in said

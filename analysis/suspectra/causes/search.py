@@ -17,6 +17,7 @@ from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.errors import EvidenceError, Problem
+from suspectra.experiments.unusable import CURE_OF_A_PASS
 
 MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""
@@ -206,7 +207,7 @@ def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, B
 def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: Bools) -> None:
     led_to_it = run.graph.backward([run.failure] if run.failure >= 0 else [])
     if run.failure < 0:
-        cause, cure = f"{trace.test} passes when it runs alone", "record the tests again, or choose another test"
+        cause, cure = f"{trace.test} passes when it runs alone", CURE_OF_A_PASS
     elif not (led_to_it & ~trace.is_test).any():
         cause = f"the failure of {trace.test} depends on nothing that the program does"
         cure = "look at the test itself, at its fixtures, and at what runs in other processes"

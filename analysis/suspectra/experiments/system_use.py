@@ -27,7 +27,8 @@ _HARMLESS = {
     }),
     "sqlite3": frozenset({
         "Row", "Binary", "Error", "Warning", "DatabaseError", "IntegrityError", "OperationalError", "ProgrammingError",
-        "InterfaceError", "sqlite_version", "sqlite_version_info",
+        "InterfaceError", "sqlite_version", "sqlite_version_info", "register_adapter", "register_converter",
+        "PrepareProtocol", "complete_statement",
     }),
 }
 """What only reads, or changes nothing but this process; constants such as ``os.SEEK_END`` besides."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 
+CURE_OF_A_PASS = (
+    "record the tests again; if it fails there again, look at tests that run before it: they may leave something behind"
+)
+"""For a test that fails in the recording and passes alone."""
+
 _ALONE = {
     Outcome.PASSED: "passes when it runs alone",
     Outcome.FAILED: "fails when it runs alone",
@@ -37,7 +42,7 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0)
     --------
     >>> raise unusable("test_sum", Outcome.PASSED, seconds=20)
     Traceback (most recent call last):
-    suspectra.errors.EvidenceError: test_sum passes when it runs alone. Fix: record the tests again, or choose …
+    suspectra.errors.EvidenceError: test_sum passes when it runs alone. Fix: record the tests again; if it fails …
     >>> unusable("test_sum", Outcome.TIMEOUT, seconds=20).problem.cause
     'test_sum takes more than 20 s'
     """
@@ -47,4 +52,5 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0)
         cause = f"{test} takes more than {seconds:.0f} s"
     else:
         cause = f"{test} {_ALONE[outcome]}"
-    return EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
+    cure = CURE_OF_A_PASS if outcome is Outcome.PASSED else "record the tests again, or choose another test"
+    return EvidenceError(Problem("", "", cause, cure))

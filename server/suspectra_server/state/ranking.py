@@ -353,9 +353,10 @@ class Ranking:
 
 
 def _message(report: RankedReport, evidence: Evidence, among: str = "") -> str:
-    counts, errors = report.spectrum.counts, len(evidence.collection_errors)
+    counts, of_nodes = report.spectrum.counts, [bool(error.collector) for error in evidence.collection_errors]
     message = f"{many(counts.failed, 'failing test')}{among}, {many(counts.passed, 'passing test')}"
-    return message + (f", {many(errors, 'collection error')}" if errors else "")
+    message += f", {many(sum(of_nodes), 'collection error')}" if any(of_nodes) else ""
+    return message if all(of_nodes) else f"{message}, and the test run failed"
 
 
 @lru_cache(maxsize=8)
