@@ -62,6 +62,8 @@ def test_what_may_do_harm_is_found(source, use):
         "from os import O_RDONLY, getuid",
         "import socket\nname = socket.gethostname()",
         "import subprocess, ssl\ntry:\n    f()\nexcept (subprocess.CalledProcessError, ssl.SSLError):\n    pass",
+        "import os\nclass Disk:\n    @property\n    def os(self):\n        return 1\n    @os.setter\n"
+        "    def os(self, value):\n        self.name = value",
         "from sqlite3 import Row",
         "import sqlite3\nsqlite3.register_adapter(list, repr)\nsqlite3.register_converter('list', str)",
         "open('notes', 'rb')",

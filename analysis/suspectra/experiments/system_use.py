@@ -33,6 +33,9 @@ _HARMLESS = {
 }
 """What only reads, or changes nothing but this process; constants such as ``os.SEEK_END`` besides."""
 
+_OF_PROPERTIES = frozenset({"getter", "setter", "deleter"})
+"""What ``os.setter`` says of ``os``: here it is a property of a class, and no module."""
+
 _CONNECTED = (
     "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process",
     "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "asyncio.subprocess",
@@ -130,7 +133,7 @@ def _uses(tree: ast.Module) -> Iterator[str]:
 
 
 def _is_harmless(module: str, name: str) -> bool:
-    return name.isupper() or name in _HARMLESS[module]
+    return name.isupper() or name in _HARMLESS[module] or name in _OF_PROPERTIES
 
 
 def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
