@@ -30,6 +30,8 @@ class BeforeCommand(click.Command):
     []
     >>> context.params, context.meta[COMMAND]
     ({'test': 'test_sum'}, ['pytest', '-x'])
+    >>> command.collect_usage_pieces(context)
+    ['[OPTIONS]', 'TEST', '[-- pytest ...]']
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -50,6 +52,21 @@ class BeforeCommand(click.Command):
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[COMMAND] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Name the arguments as click does, and what may follow.
+
+        Parameters
+        ----------
+        ctx : click.Context
+            Of the command.
+
+        Returns
+        -------
+        list of str
+            For the line of usage.
+        """
+        return [*super().collect_usage_pieces(ctx), "[-- pytest ...]"]
 
 
 def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: Path) -> None:

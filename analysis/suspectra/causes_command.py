@@ -44,7 +44,7 @@ def register(cli: click.Group) -> None:
     ['causes']
     """
 
-    @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] TEST [-- pytest ...]")
+    @cli.command(cls=BeforeCommand)
     @workspace_option
     @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
     @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
@@ -52,7 +52,7 @@ def register(cli: click.Group) -> None:
     @click.option("--format", "form", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @options(*map(declared, SAFETY))
-    @click.argument("test", metavar="")
+    @click.argument("test", metavar="TEST")
     @click.pass_context
     def causes(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Search for the causes of the failure of TEST: run it again and again with other decisions and values.

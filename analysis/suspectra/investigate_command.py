@@ -49,7 +49,7 @@ def register(cli: click.Group) -> None:
     ['investigate']
     """
 
-    @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")
+    @cli.command(cls=BeforeCommand)
     @workspace_option
     @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
     @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
@@ -58,7 +58,7 @@ def register(cli: click.Group) -> None:
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @options(*map(declared, EXPERIMENTS))
-    @click.argument("tests", nargs=-1, metavar="")
+    @click.argument("tests", nargs=-1, metavar="[TEST]...")
     @click.pass_context
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Run failing tests again, each time with one thing altered, and rank by what makes them pass.

@@ -46,7 +46,7 @@ def register(cli: click.Group) -> None:
     ['paths']
     """
 
-    @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] TEST [-- pytest ...]")
+    @cli.command(cls=BeforeCommand)
     @workspace_option
     @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
     @declared(PATHS_SECONDS, type=click.FloatRange(min=0, min_open=True))
@@ -70,7 +70,7 @@ def register(cli: click.Group) -> None:
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
     )
-    @click.argument("test", metavar="")
+    @click.argument("test", metavar="TEST")
     @click.pass_context
     def paths(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Compare the run of TEST with one that passes and goes nearly the same way.

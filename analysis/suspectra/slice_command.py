@@ -51,7 +51,7 @@ def register(cli: click.Group) -> None:
     ['slice']
     """
 
-    @cli.command("slice", cls=BeforeCommand, options_metavar="[OPTIONS] [FILE:LINE] [-- pytest ...]")
+    @cli.command("slice", cls=BeforeCommand)
     @workspace_option
     @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
     @click.option("--failure", is_flag=True, help="What led to the failure; with FILE:LINE, what lies between.")
@@ -62,7 +62,7 @@ def register(cli: click.Group) -> None:
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @click.option("--top", type=click.IntRange(min=1), help="How many steps.  [default: 40; json 1,000; svg 14]")
     @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
-    @click.argument("place", required=False, metavar="")
+    @click.argument("place", required=False, metavar="[FILE:LINE]")
     @click.pass_context
     def slice_(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Show which values and decisions led to a failure, or to a line, in one run of a failing test.
@@ -92,6 +92,8 @@ class _Options(TypedDict):
 
 
 def _slice(command: Sequence[str], chosen: _Options) -> int:
+    if chosen["place"] and "::" in chosen["place"]:
+        raise click.UsageError("Name a test with --test; FILE:LINE is a line of the program.")
     place = parse_location(chosen["workspace"], chosen["place"]) if chosen["place"] else None
     target = parse_location(chosen["workspace"], chosen["target"]) if chosen["target"] else None
     if place is None and (chosen["forward"] or target or not chosen["failure"]):

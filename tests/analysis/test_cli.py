@@ -308,6 +308,9 @@ def test_version_and_help(suspectra):
         (["server", "--tcp", ":1", "--ws", ":2"], "one of"),
         (["nonsense"], "No such command"),
         (["report"], "--html"),
+        (["causes"], "Missing argument 'TEST'."),
+        (["paths"], "Missing argument 'TEST'."),
+        (["slice", "--failure", "test_cart.py::test_total"], "Name a test with --test"),
     ],
     ids=" ".join,
 )
