@@ -9,10 +9,12 @@ import time
 import pytest
 
 from suspectra.errors import EvidenceError
+from suspectra.evidence.sources import Sources
 from suspectra.experiments.nearest_path import NearestPath
 from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.output.paths import write_text
 
 CART = """\
 import itertools
@@ -77,6 +79,14 @@ def test_negative():
 
 def test_positive():
     assert check(1) == 1
+
+
+def test_large_prices():
+    assert total([120, 130, 140]) == 390
+
+
+def test_small_prices():
+    assert total([20, 30, 40]) == 90
 
 
 def test_of_chance():
@@ -145,6 +155,18 @@ def test_the_nearest_path_differs_in_the_decision_that_is_wrong(tests):
     )
     assert last.summary == "test_cart.py::test_a_small_cart passes, and goes the same way for 7 decisions and calls."
     assert not last.notes
+
+
+def test_what_differs_in_the_same_way_again_and_again_is_said_once(tests, capsys):
+    found, reports = search(tests, "test_large_prices", "test_small_prices")
+    assert in_words(found.near.nearest.report) == [(9, "if", 1, True, False)]
+    assert [place.instance for place in reports[-1].distance] == [1, 2, 3]
+    write_text(reports[-1], sys.stdout, Sources(tests[0].machine("test_cart.py::test_negative").workspace))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "cart.py:9" in line]
+    assert lines == [
+        "cart.py:9  true, there false  if price > 100:",
+        "cart.py:9  true the 2nd time, there false, and once more  if price > 100:",
+    ]
 
 
 def test_the_papers_order_takes_the_latest_decisions(tests):

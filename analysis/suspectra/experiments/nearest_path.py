@@ -16,7 +16,7 @@ from suspectra.experiments.path_searching import Order, PathSearcher, PathSearch
 from suspectra.experiments.recorded_paths import truth
 from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import Path
-from suspectra.paths.report import PathReport, ReportedPlace
+from suspectra.paths.report import PathReport, ReportedPlace, grouped
 from suspectra.quantity import enumeration, many
 from suspectra.spectrum import Spectrum
 
@@ -113,7 +113,7 @@ class NearPath(NamedTuple):
 
     @property
     def report(self) -> tuple[ReportedPlace, ...]:
-        """The decisions that came out differently; where there are none, the event where the runs part.
+        """The decisions that came out differently, each once; where there are none, the event where the runs part.
 
         Examples
         --------
@@ -122,7 +122,7 @@ class NearPath(NamedTuple):
         >>> NearPath("test_b", 1, 12, 11, place, (), (-2,)).report[0].location.short
         'cart.py:8'
         """
-        return self.differences or (() if self.parts is None else (self.parts,))
+        return tuple(grouped(self.differences)) or (() if self.parts is None else (self.parts,))
 
 
 class NearPaths:

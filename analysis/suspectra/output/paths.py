@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, fit, pad, safe, terminal_width, width
-from suspectra.paths.report import CALL, PathReport, ReportedPlace
+from suspectra.paths.report import CALL, PathReport, ReportedPlace, grouped
 from suspectra.paths.transitions import Transition
 from suspectra.quantity import many, ordinal
 
@@ -95,10 +95,10 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
         _write_transitions(report.transitions, out, sources)
     elif report.parts is not None:
         out.write("\nHere they part:\n")
-        _write_differences([report.parts], out, sources)
+        _write_differences({report.parts: 1}, out, sources)
     elif report.summary and not report.distance:
         out.write("Then it goes on, where the failing test has ended.\n")
-    others = [one for one in report.distance if one != report.parts]
+    others = grouped(one for one in report.distance if one != report.parts)
     if others:
         out.write("\nThis came out differently, too:\n")
         _write_differences(others, out, sources)
@@ -131,15 +131,19 @@ def _write_transitions(transitions: Sequence[Transition], out: TextIO, sources: 
             out.write(fit(safe(f"      {one} (in {one.function})"), columns).rstrip() + "\n")
 
 
-def _write_differences(differences: Sequence[ReportedPlace], out: TextIO, sources: Sources) -> None:
+def _write_differences(differences: Mapping[ReportedPlace, int], out: TextIO, sources: Sources) -> None:
     columns = terminal_width(out)
     places = [safe(f"{one.location.file}:{one.location.line}") for one in differences]
-    words = list(map(in_words, differences))
+    words = [in_words(one) + _more(times - 1) for one, times in differences.items()]
     widest, longest = min(max(map(width, places)), int(columns * _PLACE_SHARE)), max(map(len, words))
     for place, outcome, one in zip(places, words, differences, strict=True):
         text = safe(sources.line(one.location.file, one.location.line).strip())
         begin = f"  {pad(place, widest)}  {outcome:{longest}}  "
         out.write(after_place(begin, text, columns) + "\n")
+
+
+def _more(times: int) -> str:
+    return "" if times == 0 else ", and once more" if times == 1 else f", and {times} times more"
 
 
 def in_words(one: ReportedPlace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,6 +44,35 @@ class ReportedPlace(NamedTuple):
     instance: int
     outcome: bool | None
     wanted: bool | None
+
+
+def grouped(places: Iterable[ReportedPlace]) -> dict[ReportedPlace, int]:
+    """Take those together that differ in the same way on the same line.
+
+    Parameters
+    ----------
+    places : iterable of ReportedPlace
+        In the order of the failing run.
+
+    Returns
+    -------
+    dict of ReportedPlace to int
+        The first of each group, and how many times it was that way.
+
+    Examples
+    --------
+    >>> where = Location("cart.py", 8, 8)
+    >>> made = [(1, True), (2, False), (3, True)]
+    >>> found = grouped(ReportedPlace(where, "if", time, out, not out) for time, out in made)
+    >>> [(place.instance, place.outcome, times) for place, times in found.items()]
+    [(1, True, 2), (2, False, 1)]
+    """
+    firsts: dict[tuple[object, ...], ReportedPlace] = {}
+    times: dict[ReportedPlace, set[int]] = {}
+    for one in places:  # a line may have several decisions, such as the operands of an `and`
+        alike = (one.location.file, one.location.line, one.outcome, one.wanted)
+        times.setdefault(firsts.setdefault(alike, one), set()).add(one.instance)
+    return {one: len(instances) for one, instances in times.items()}
 
 
 @dataclass(frozen=True)
