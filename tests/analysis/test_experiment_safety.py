@@ -21,6 +21,12 @@ def name(wanted):
     os.makedirs(path, exist_ok=True)
     return wanted + " of notes"
 """
+DEEP = f"""\
+DEEP = {" + ".join("1" * 900)}
+
+def rate(member):
+    return 1 if member else 2
+"""
 
 
 def investigated(folder, capsys, *options):
@@ -80,3 +86,38 @@ def test_threads_are_mentioned_only_if_a_test_may_need_them(tmp_path):
         assert "listener" in notice.cause
     finally:
         tests.close()
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from rates import rate\n\n",
+        "",
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("investigate", "--seconds", "3", "--technique", "switching"),
+        ("slice", "--failure"),
+        ("causes", "--seconds", "3", "test_fees.py::test_fee"),
+        ("paths", "--seconds", "3", "test_fees.py::test_fee"),
+    ],
+)
+def test_a_file_that_can_not_be_instrumented_is_named(tmp_path, capsys, imported, command):
+    """Also one that only the test imports, in the process that runs it."""
+    later = "" if imported else "    from rates import rate\n\n"
+    program = f"{imported}def fee(member):\n{later}    price = 20\n    if member:\n        price = 5\n"
+    (tmp_path / "rates.py").write_text(DEEP)
+    (tmp_path / "fees.py").write_text(f"{program}    return price * rate(member)\n")
+    (tmp_path / "test_fees.py").write_text(
+        "from fees import fee\n\ndef test_fee():\n    assert fee(True) == 40\n\n"
+        "def test_other():\n    assert fee(False) == 40\n"
+    )
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    run([*command, "--workspace", str(tmp_path), "--", *PYTEST])
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "rates.py" in line]
+    assert len(warnings) == 1
+    assert "rates.py: could not be instrumented" in warnings[0]
+    assert "nothing in it is altered or traced" in warnings[0]

@@ -128,6 +128,7 @@ class Inquiry:
                     yield from self._search.steps()
             finally:
                 tests.close()
+                self.problems += [notice for notice in tests.notices if notice not in self.problems]
                 left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]
                 if left_out:
                     cause = f"no other values were tried in modules that may do harm: {', '.join(left_out)}"
@@ -162,14 +163,16 @@ class Inquiry:
             self.command, folder, self.test.file, [self.test.name], (KIND,), self.safety.excluded, self.workspace
         ) as machine:
             suspects, recorded = self.suspects.most_suspicious(self.test.name), self.suspects.digests
-            trace = trace_dependences(machine, self.test.name, suspects=suspects, recorded=recorded)
+            try:
+                trace = trace_dependences(machine, self.test.name, suspects=suspects, recorded=recorded)
+            finally:
+                self.problems += machine.notices
         cure = "look there yourself if no cause is found elsewhere"
         self.problems += [Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out]
         return trace if self.values_shown else trace.without_values()
 
     def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseSearch:
         """The search, with all that it needs."""
-        self.problems += test.runs.notices
         values = self._values(test, end)
         if not solver.is_available():
             self.problems.append(solver.missing_solver())

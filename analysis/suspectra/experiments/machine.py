@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -48,6 +48,8 @@ class Machine(Runs):
         The names of markers; tests that have one are never run.
     original : Path, optional
         The folder whose copy `workspace` is.
+    notices : list of Problem, optional
+        A list that others have, too, to which notices are added.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Machine(Runs):
         kinds: Sequence[str] = (),
         excluded: Sequence[str] = (),
         original: Path | None = None,
+        notices: list[Problem] | None = None,
     ):
         self._file, self.workspace = file, workspace
         self._scratch = ScratchFolder()
@@ -118,7 +121,8 @@ class Machine(Runs):
             raise
         self.tests = frozenset(greeting["tests"])
         self.together = frozenset(greeting["together"])
-        self.notices = list(_notices(file, greeting))
+        self.notices: list[Problem] = [] if notices is None else notices
+        self.notices += [*_notices(file, greeting), *_left_out(greeting["left_out"], self.notices)]
         self.threads = tuple(greeting["threads"])
         self.sources = greeting["sources"]
         self._greeted = greeting
@@ -164,9 +168,12 @@ class Machine(Runs):
         try:
             # it sees to the limits itself, so it is late only where it hangs
             lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
-            return [json.loads(line) for line in islice(lines, answers)]
+            found: list[RunAnswer] = [json.loads(line) for line in islice(lines, answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
+        for answer in found:
+            self.notices += _left_out(answer.get("left_out", {}), self.notices)
+        return found
 
     def _send(self, what: Request) -> None:
         try:
@@ -201,6 +208,8 @@ class FreshRuns(Runs):
         The names of markers; tests that have one are never run.
     original : Path, optional
         The folder whose copy `workspace` is.
+    notices : list of Problem, optional
+        A list that others have, too, to which notices are added.
 
     Examples
     --------
@@ -219,8 +228,10 @@ class FreshRuns(Runs):
         file: str,
         excluded: Sequence[str] = (),
         original: Path | None = None,
+        notices: list[Problem] | None = None,
     ):
         self._original = str(original or workspace)
+        self.notices: list[Problem] = [] if notices is None else notices
         self._command, self.workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
 
@@ -256,6 +267,7 @@ class FreshRuns(Runs):
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
             answer: RunAnswer = found[0]
+            self.notices += _left_out(answer.get("left_out", {}), self.notices)
             return answer
         if test not in greeting.get("tests", ()):
             raise EvidenceError(_missing(self._file, test, greeting))
@@ -318,3 +330,23 @@ def _notices(file: str, greeting: Greeting) -> Iterator[Problem]:
     if shared := greeting["shared"]:
         cause = f"each run makes its own {', '.join(shared)}: what a process has set up can't be shared with another"
         yield Problem(file, "", cause, "expect fewer runs if that takes long")
+
+
+def _left_out(failures: Mapping[str, str], known: Sequence[Problem]) -> list[Problem]:
+    """The files in which nothing is altered or traced.
+
+    Parameters
+    ----------
+    failures : mapping of str to str
+        Why they could not be instrumented, by file.
+    known : sequence of Problem
+        What was said before.
+
+    Returns
+    -------
+    list of Problem
+        One for each file of which nothing was said.
+    """
+    cure = "report it; the file runs as it is, and nothing in it is altered or traced"
+    found = [Problem(file, "", f"could not be instrumented: {cause}", cure) for file, cause in failures.items()]
+    return [problem for problem in found if problem not in known]

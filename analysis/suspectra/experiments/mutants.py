@@ -334,6 +334,11 @@ class Mutants:
         source = self.read(file)
         try:
             return None if source is None else _all_mutants(source)
+        except RecursionError:
+            self._say(
+                Problem(file, "", "it can't be mutated: it is nested too deeply", "split its longest expressions")
+            )
+            return None
         except _UNPARSABLE as error:
             self._say(Problem(file, "", f"it can't be mutated: {error}", "check its syntax"))
             return None

@@ -87,7 +87,7 @@ class RepeatedTests:
     Attributes
     ----------
     notices : list of Problem
-        What is different from a run by pytest itself.
+        What is different from a run by pytest itself, and which files are left out.
 
     Examples
     --------
@@ -227,10 +227,10 @@ class RepeatedTests:
                 tuple(self._kinds),
                 self._excluded,
                 self._original,
+                self.notices,
             )
         else:
-            machine = FreshRuns(self._command, self._workspace, file, self._excluded, self._original)
-        self.notices += machine.notices
+            machine = FreshRuns(self._command, self._workspace, file, self._excluded, self._original, self.notices)
         return machine
 
     def close(self) -> None:

@@ -266,7 +266,7 @@ class Runs(ABC):
     sources : mapping of str to str
         The digests of the sources of the workspace that are loaded by now, by path.
     notices : sequence of Problem
-        What is different from a run by pytest itself.
+        What is different from a run by pytest itself, and which files are left out.
 
     Examples
     --------

@@ -105,9 +105,11 @@ class Traces:
                     self.problems.append(error.problem)
                     continue
                 with machine:
-                    self.problems += machine.notices
-                    for name in names:
-                        yield from self._traced(machine, name)
+                    try:
+                        for name in names:
+                            yield from self._traced(machine, name)
+                    finally:
+                        self.problems += machine.notices  # all of them: runs may import more
 
     def _traced(self, machine: Machine, test: str) -> Generator[DependenceTrace]:
         try:

@@ -381,6 +381,8 @@ class Findings(TypedDict, total=False):
 class _Optional(Findings, total=False):
     message: str
     """A digest of what the exception says."""
+    left_out: dict[str, str]
+    """Why files that the run imported, or earlier code did, could not be instrumented, by file."""
     job: int
     """Which of the jobs of a forked run, or their number for the run that was forked."""
 
@@ -440,7 +442,7 @@ class Greeting(TypedDict):
     --------
     >>> greeting: Greeting = {
     ...     "tests": ["test_a"], "together": [], "excluded": {}, "threads": [],
-    ...     "shared": [], "errors": [], "sources": {},
+    ...     "shared": [], "errors": [], "sources": {}, "left_out": {},
     ... }
     >>> greeting["tests"]
     ['test_a']
@@ -458,5 +460,7 @@ class Greeting(TypedDict):
     """The fixtures that several tests share."""
     errors: list[str]
     """Why something could not be collected."""
+    left_out: dict[str, str]
+    """Why files could not be instrumented, by file."""
     sources: dict[str, str]
     """The digests of the loaded files of the workspace."""

@@ -184,7 +184,12 @@ class _Machine:
             "shared": sorted({name for item in self.items.values() for name in _shared_fixtures(item)}),
             "errors": self._errors,
             "sources": self._sources(),
+            "left_out": self._left_out(),
         }
+
+    def _left_out(self) -> dict[str, str]:
+        """Why files could not be instrumented by now; they run as they are."""
+        return dict(self.hook.guard.failures)
 
     def _sources(self) -> dict[str, str]:
         """The files of the workspace that are loaded, with their digests.
@@ -279,6 +284,8 @@ class _Machine:
             "message": self._message,
             "seconds": seconds,
         }
+        if left_out := self._left_out():
+            answer["left_out"] = left_out
         answer.update(kind.take_back())  # type: ignore[typeddict-item]  # some of the same keys
         if "input" in job:
             self.kinds["input"].take_back()
