@@ -111,6 +111,33 @@ def refuse_links(folder: str) -> None:
             raise UsageError(Problem(path, "", cause, "remove the link and record again, or name the folder itself"))
 
 
+def folder_name(path: str, workspace: str) -> str:
+    """Name a folder as :class:`suspectra_recorder.log.history.WholeFiles` does.
+
+    Parameters
+    ----------
+    path : str
+        Absolute.
+    workspace : str
+        The folder, without symbolic links.
+
+    Returns
+    -------
+    str
+        A slash if it contains the workspace; empty if neither contains the other.
+
+    Examples
+    --------
+    >>> [folder_name(path, "/work/shop") for path in ("/work/shop/tests", "/work", "/elsewhere")]
+    ['tests/', '/', '']
+    """
+    path = os.path.realpath(path)
+    if os.path.join(workspace, "").startswith(os.path.join(path, "")):
+        return "/"
+    inside = path.startswith(os.path.join(workspace, ""))
+    return os.path.relpath(path, workspace).replace(os.sep, "/") + "/" if inside else ""
+
+
 def _ignore(path: str) -> None:
     with contextlib.suppress(OSError), open(path, "x", encoding="utf-8") as stream:
         stream.write("# Made by Suspectra; nothing in here belongs under version control.\n*\n")

@@ -34,6 +34,7 @@ from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
 from suspectra_recorder.verdict import Attempts, failure_message
+from suspectra_recorder.whole_run import folders_gone_through
 
 __builtins__ = own.builtins
 
@@ -292,7 +293,8 @@ class _Session:
                 file = name.split("::")[0]
                 if file in files:
                     files[file].append(name)
-            self.recorder.collected(files, {"", *self._all_tried(names, partly)})
+            through = folders_gone_through(self.config, self.recorder.scope.root)
+            self.recorder.collected(files, {"", *through, *self._all_tried(names, partly)})
         if self.selection is not None:
             self.new = self.selection.apply(items, self.config)
         for item in items:

@@ -20,7 +20,7 @@ from suspectra_recorder.choice import choose
 from suspectra_recorder.explanations import Explanations, in_unittest
 from suspectra_recorder.failure import report_status
 from suspectra_recorder.fixture_dependencies import TestFiles
-from suspectra_recorder.folders import RecordingError
+from suspectra_recorder.folders import RecordingError, folder_name
 from suspectra_recorder.hook_errors import HookErrors
 from suspectra_recorder.instrumentation.own import os, sys, time
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
@@ -190,6 +190,7 @@ class _Session:
         self._wrap(suites.TestSuite, "run", self._run_suite)
         self._wrap(loading.TestLoader, "loadTestsFromModule", self._load_module)
         self._wrap(loading.TestLoader, "loadTestsFromName", self._load_name)
+        self._wrap(loading.TestLoader, "discover", self._discover)
         self._wrap(loading, "_make_failed_test", self._fail_to_load)
 
     def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
@@ -202,6 +203,19 @@ class _Session:
             self.whole[name] = None
             self.tried[module.__name__] = None
         return load(loader, module, *arguments, **more)
+
+    def _discover(
+        self,
+        discover: Callable[..., Any],
+        loader: Any,
+        start: Any,
+        pattern: Any = "test*.py",
+        *more: Any,
+        **others: Any,
+    ) -> Any:
+        if pattern == "test*.py" and not getattr(loader, "testNamePatterns", None) and os.path.isdir(start):
+            self.tried[folder_name(os.path.abspath(start), self.recorder.scope.root)] = None
+        return discover(loader, start, pattern, *more, **others)
 
     def _load_name(self, load: Callable[..., Any], loader: Any, name: str, *arguments: Any, **more: Any) -> Any:
         outer, self.loading = self.loading, name

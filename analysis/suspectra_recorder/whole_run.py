@@ -1,12 +1,14 @@
-"""Options of other plugins that belong to a whole run, and not to a process that runs some tests on request."""
+"""What makes a run a whole one: the folders that it goes through, and options that do not suit any other run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
+from suspectra_recorder.folders import folder_name
 from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os
 
 __builtins__ = own.builtins
 
@@ -52,3 +54,58 @@ def switch_off(config: pytest.Config, values: Mapping[str, object]) -> None:
     for name, value in values.items():
         if hasattr(config.option, name):
             setattr(config.option, name, value)
+
+
+def folders_gone_through(config: pytest.Config, workspace: str) -> set[str]:
+    """List the folders in which a run looks for all tests.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        With which the tests were collected.
+    workspace : str
+        The folder, without symbolic links.
+
+    Returns
+    -------
+    set of str
+        Relative to the workspace, each with a slash at its end; a lone slash for the workspace. None where tests are
+        chosen on the command line.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> tests = folder / "tests"
+    >>> tests.mkdir()
+    >>> called = SimpleNamespace(dir=folder)
+    >>> config = SimpleNamespace(args=["tests", "test_a.py"], option=SimpleNamespace(), invocation_params=called)
+    >>> config.getini = lambda name: []
+    >>> folders_gone_through(config, str(folder))
+    {'tests/'}
+    >>> config.option.keyword = "cart"
+    >>> folders_gone_through(config, str(folder))
+    set()
+    """
+    if _chooses(config):
+        return set()
+    return {name for path in _folders(config) if (name := folder_name(path, workspace))}
+
+
+def _folders(config: pytest.Config) -> Iterator[str]:
+    source = getattr(config, "args_source", None)  # pytest 7.2
+    if source is not None and source.name == "TESTPATHS":
+        yield str(config.rootpath)  # nothing is anywhere else
+        return
+    for argument in config.args:
+        path = os.path.join(str(config.invocation_params.dir), argument)
+        if os.path.isdir(path):
+            yield path
+
+
+def _chooses(config: pytest.Config) -> bool:
+    """Whether tests are chosen, other than in the ini file, which holds for every run."""
+    words = config.getini("addopts")
+    chosen = [getattr(config.option, name, None) for name in ("keyword", "markexpr", "lf")]
+    chosen += [getattr(config.option, name, None) or [] for name in ("deselect", "ignore", "ignore_glob")]
+    values = [value for one in chosen if one for value in (one if isinstance(one, list) else [one])]
+    return not all(any(word.endswith(str(value)) for word in words) for value in values)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -117,3 +118,61 @@ def test_what_a_changed_data_file_makes_a_test_execute_is_recorded(tmp_path):
         record(tmp_path, ())
         (test,) = executed(tmp_path)[0].values()
         assert test == (Verdict.PASSED, ["app.py:3", f"app.py:{line}"])
+
+
+WHOLE = [
+    ("pytest",),
+    ("pytest", "tests"),
+    ("pytest", "-n", "2"),
+    ("unittest", "discover", "-s", "tests"),
+]
+PARTLY = [
+    ("pytest", "tests/test_kept.py"),
+    ("pytest", "-k", "kept"),
+    ("pytest", "-m", "not slow"),
+    ("pytest", "--deselect", "tests/test_kept.py::KeptTest::test_it"),
+    ("pytest", "tests/unit"),
+    ("unittest", "tests.test_kept"),
+    ("unittest", "discover", "-s", "tests", "-k", "kept"),
+]
+
+
+@pytest.mark.parametrize("ini", ["", "[pytest]\ntestpaths = tests\naddopts = -m 'not slow'\nmarkers = slow\n"])
+def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini):
+    (tmp_path / "pytest.ini").write_text(ini)
+    (tmp_path / "tests" / "unit").mkdir(parents=True)
+    for name in ("kept", "gone", "unit/other"):
+        kind = name.rpartition("/")[2].title()
+        test = f"import unittest\n\nclass {kind}Test(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+        file = tmp_path / "tests" / name
+        file.with_name(f"test_{file.name}.py").write_text(test)
+
+    def run(module, *arguments):
+        options = ("-q", "-p", "no:cacheprovider") if module == "pytest" else ()
+        command = [
+            sys.executable,
+            "-m",
+            "suspectra",
+            "record",
+            "--",
+            sys.executable,
+            "-m",
+            module,
+            *arguments,
+            *options,
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert "recorded" in done.stderr, done.stderr + done.stdout
+        return [problem.cause for problem in RecordingSource(tmp_path).read().problems if problem.file == file]
+
+    file = "tests/test_gone.py"
+    source = (tmp_path / file).read_text()
+    said = ["was deleted, so 1 recorded test in it is left out"]
+    for number, whole in enumerate(WHOLE):
+        (tmp_path / file).write_text(source)
+        assert run(*(whole if whole[0] == "unittest" else ["pytest"])) == []
+        (tmp_path / file).unlink()
+        for partly in PARTLY[number :: len(WHOLE)]:
+            if not (ini and "not slow" in partly):  # which is what every run does there
+                assert run(*partly) == said, partly
+        assert run(*whole) == [], whole

@@ -28,7 +28,8 @@ class WholeFiles:
         Names of the tests by test file.
     tried : frozenset of str
         Node ids of everything that the run tried to collect, successfully or not: files and folders, and ``""`` for the
-        whole run. For partly collected files ``file::``, and the collected classes and tests.
+        whole run. For partly collected files ``file::``, and the collected classes and tests. For folders in which all
+        files were looked for ``folder/``, and ``/`` for the workspace.
     run : str
         Identifies the run.
 
@@ -104,6 +105,31 @@ class WholeFiles:
         """
         names = self.files.get(name.partition("::")[0])
         return names is not None and time < self.time and name not in names
+
+    def looked_for(self, file: str, time: int) -> bool:
+        """Whether a file would have been collected, or left out on purpose, if it had been there.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace.
+        time : int
+            Of what is known of it, in nanoseconds since the epoch.
+
+        Returns
+        -------
+        bool
+            False where the collection is older.
+
+        Examples
+        --------
+        >>> collected = WholeFiles(20, {}, frozenset({"tests/"}))
+        >>> collected.looked_for("tests/unit/test_cart.py", time=10), collected.looked_for("test_tax.py", time=10)
+        (True, False)
+        """
+        parts = file.split("/")
+        folders = {"/", *("/".join(parts[:count]) + "/" for count in range(1, len(parts)))}
+        return time < self.time and not folders.isdisjoint(self.tried)
 
 
 def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:

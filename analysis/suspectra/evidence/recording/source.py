@@ -293,11 +293,20 @@ class RecordingSource:
         there = self._boundary.existing(self._live.files)
         lost = {file: n for file, n in self._live.files.items() if file not in there}
         if lost:
+            gone = [r for r in records if r.result.location is not None and r.result.location.file in lost]
             records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
+            unknown = {
+                file for r in gone if r.result.location and not self._looked_for(file := r.result.location.file, r)
+            }
+            lost = {file: n for file, n in lost.items() if file in unknown}
         return records, [
             Problem(file, "", f"was deleted, so {many(count, 'recorded test')} in it {_is(count)} left out", RUN_AGAIN)
             for file, count in lost.items()
         ]
+
+    def _looked_for(self, file: str, record: Record) -> bool:
+        """Whether a later run would have found a file, so that nothing is to be done about its tests."""
+        return any(c.looked_for(file, record.time) for log in self._logs.values() for c in log.collections)
 
     # rows
 
