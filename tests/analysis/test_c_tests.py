@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -371,6 +372,20 @@ def test_a_crash_keeps_its_profile_up_to_there(exporting_c):
     assert [frame.function for frame in stack.frames] == ["main"]
     assert evidence.spectrum().raised.tolist().count(-1) == 1  # of the test that passed
     assert evidence.stacks["abort"].exception == "SIGABRT"
+
+
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        ("crash\t./program\nfine\ttrue\n", "no test left a profile"),
+        ("crash\t./program\n", "SIGSEGV and left no profile"),
+    ],
+)
+def test_a_crash_of_a_program_without_coverage_is_said_once(tmp_path, tests, said):
+    (tmp_path / "program.c").write_text("int main(void) { return *(volatile int *)0; }\n")
+    subprocess.run(["gcc", "-g", "program.c", "-o", "program"], cwd=tmp_path, check=True)
+    (problem,) = shell(SimpleNamespace(workspace=tmp_path), tests).problems
+    assert said in problem.cause
 
 
 def test_a_crash_of_a_stripped_program_counts_and_is_said(build_c, tool):

@@ -172,8 +172,9 @@ def record_c(
         if not stop.cancelled and select is None:
             recorder.end([case.name for case in suite.cases])
         problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
-        if not reader.readers and results:
-            problems.append(_nothing_measured())
+        crashes = [problem for problem in problems if problem.cause.endswith(_NO_PROFILE)]
+        if not reader.readers and len(crashes) < len(results):  # else each says why
+            problems = [*(problem for problem in problems if problem not in crashes), _nothing_measured()]
         if reader.objects and not stop.cancelled:
             try:
                 recorder.exclude(
@@ -458,6 +459,7 @@ def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]
     return first, located(found[1], int(found[2]), workspace) if found else None
 
 
+_NO_PROFILE = " and left no profile"
 _LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
 
 
@@ -481,7 +483,7 @@ def _about_the_end(case: CCase, ended: Ended, result: TestResult, measured: bool
             "lines after that point in the same straight piece of code, and on the way out, may count as executed"
         )
         return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
-    cause = f"this test ended by {way} and left no profile"
+    cause = f"this test ended by {way}{_NO_PROFILE}"
     cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
