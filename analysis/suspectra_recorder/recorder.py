@@ -435,6 +435,13 @@ class Recorder:
                     "report it; the file ran as it is, and is missing from the ranking",
                 )
 
+        for name, tool in list(self.hook.trees.unknown.items()):
+            if name not in self._failures_written:
+                self._failures_written.add(name)
+                cause = f"{tool} compiles functions of it in another form, of which nothing is recorded"
+                counts = "record without counts, or " if self.hook.counting else ""
+                self.problem(name, "", cause, f"{counts}switch {tool} off while the tests are recorded")
+
     def _loaded(self, file: LoadedFile) -> None:
         path = os.path.join(self.scope.root, *file.path.split("/"))
         head = {

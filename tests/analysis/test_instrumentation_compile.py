@@ -130,7 +130,6 @@ def test_code_without_a_file_stays_what_it_is(file, hook):
     exec(SOURCE, {})
     assert eval(compile("1 + 1", str(file), "eval")) == 2
     assert isinstance(compile(SOURCE, str(file), "exec", ast.PyCF_ONLY_AST), ast.Module)
-    exec(compile(ast.parse(SOURCE), str(file), "exec"), {})  # another tool may have changed it
     assert hook.files == []
 
 
@@ -164,6 +163,22 @@ def test_what_goes_to_pycache_has_no_probes(file, hook, monkeypatch):
     Other("work", str(file)).get_code("work")
     assert b"suspectra" not in Path(cached).read_bytes()
     assert hook.files == []
+
+
+@pytest.mark.parametrize("made_of", [lambda data: data, ast.parse], ids=["text", "tree"])
+def test_a_loader_that_compiles_by_itself_stores_no_probes(file, hook, monkeypatch, made_of):
+    """It could not be imported before: probes can't be stored."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+    class Own(importlib.machinery.SourceFileLoader):
+        def source_to_code(self, data, path, *, _optimize=-1):
+            return compile(made_of(data), path, "exec", dont_inherit=True)
+
+    for _ in range(2):
+        exec(Own("work", str(file)).get_code("work"), {})
+    assert [loaded.path for loaded in hook.files] == ["work.py"]
+    assert not list(file.parent.rglob("*.pyc"))
+    assert hook.harvest()[0] == [0]
 
 
 FLAGS = "from __future__ import annotations\n"

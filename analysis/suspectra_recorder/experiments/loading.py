@@ -125,8 +125,8 @@ class ExperimentHook:
         self._scope, self._instruments = scope, tuple(instruments)
         self.guard = Guard()
         self._tests = any(instrument.tests for instrument in instruments)
-        self._loading = LoaderHook(self.scope, self.code, self.guard)
-        self._compiling = CompileHook(self.scope, self.code, self.guard)
+        self._compiling = CompileHook(self.scope, self.code, self.guard, self._refuse)
+        self._loading = LoaderHook(self.scope, self.code, self.guard, self._compiling)
         self._undo_rewritten: Callable[[], None] = lambda: None
 
     def scope(self, path: str) -> str | None:
@@ -216,6 +216,10 @@ class ExperimentHook:
             None when the source can't be instrumented.
         """
         return self.guard.attempt(name, self._code, path, name, source, rewrite, flags)
+
+    def _refuse(self, path: str, name: str, tree: ast.Module, flags: int, tool: str) -> None:
+        """Note a file of which another tool compiles a tree that it has changed: decisions and values are not found."""
+        self.guard.failures.setdefault(name, f"{tool} compiles functions of it in another form")
 
     def _code(
         self, path: str, name: str, source: bytes, rewrite: Callable[[ast.Module], None] | None, flags: int

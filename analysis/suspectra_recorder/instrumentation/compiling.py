@@ -13,12 +13,15 @@ import functools
 import importlib
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import Guard
 from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+if TYPE_CHECKING:
+    import ast
 
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
@@ -80,6 +83,14 @@ class CompileHook:
         Makes the code of a file.
     guard : Guard
         Catches failures of the hook.
+    instrument_tree : callable, optional
+        Makes the code of a tree that another tool has changed, given the path, the recorded name, the tree, the flags
+        of ``compile``, and the name of the tool.
+
+    Attributes
+    ----------
+    made : int
+        How many times code was instrumented.
 
     Examples
     --------
@@ -95,10 +106,18 @@ class CompileHook:
     >>> hook.uninstall()
     """
 
-    def __init__(self, scope: Callable[[str], str | None], instrument: MakeCode, guard: Guard):
+    def __init__(
+        self,
+        scope: Callable[[str], str | None],
+        instrument: MakeCode,
+        guard: Guard,
+        instrument_tree: Callable[[str, str, ast.Module, int, str], CodeType | None] | None = None,
+    ):
         self.scope = scope
         self.guard = guard
         self.instrument = instrument
+        self.instrument_tree = instrument_tree
+        self.made = 0
         self._original: Callable[..., Any] | None = None
 
     def install(self) -> None:
@@ -121,8 +140,10 @@ class CompileHook:
                 flags |= caller.f_code.co_flags & (_KNOWN | _OTHER_SYNTAX)
             if mode == "exec" and not flags & ~_KNOWN and optimize == -1 and not others:
                 about = filename if type(filename) is str else "<code>"
-                code = attempt(about, instrumented, source, filename, flags)
+                tool = str(caller.f_globals.get("__name__", "")).partition(".")[0]
+                code = attempt(about, instrumented, source, filename, flags, tool)
                 if code is not None:
+                    self.made += 1
                     return code
             return original(source, filename, mode, flags, True, optimize, **others)
 
@@ -137,12 +158,23 @@ class CompileHook:
             _IMPORT_SYSTEM.pop("compile", None)
             self._original = None
 
-    def _code(self, source: Any, filename: Any, flags: int) -> CodeType | None:
+    def _code(self, source: Any, filename: Any, flags: int, tool: str) -> CodeType | None:
+        if type(source).__name__ == "Module" and type(filename) is str and filename.endswith(".py"):
+            return self._of_tree(source, filename, flags, tool)
         if type(source) not in (str, bytes) or type(filename) is not str or not filename.endswith(".py"):
             return None
         name = self.scope(filename)
         data = None if name is None else file_with(os.path.abspath(filename), source)
         return None if name is None or data is None else self.instrument(filename, name, data, flags=flags)
+
+    def _of_tree(self, tree: Any, filename: str, flags: int, tool: str) -> CodeType | None:
+        # what pytest compiles may get into __pycache__, and has probes in another way
+        name = self.scope(filename) if self.instrument_tree is not None and tool != "_pytest" else None
+        return (
+            None
+            if name is None or self.instrument_tree is None
+            else self.instrument_tree(filename, name, tree, flags, tool)
+        )
 
 
 def file_with(path: str, source: str | bytes) -> bytes | None:

@@ -15,6 +15,7 @@ from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
+from suspectra_recorder.instrumentation.other_tools import ChangedTrees
 from suspectra_recorder.instrumentation.own import hashlib, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
@@ -55,6 +56,8 @@ class ImportHook:
         Has the files that could not be instrumented; they run without probes.
     kept : dict of str to list of LoadedCode, optional
         What was loaded, by recorded names, if it is to be kept.
+    trees : ChangedTrees
+        Instruments what other tools compile.
 
     Examples
     --------
@@ -122,8 +125,9 @@ class ImportHook:
         self.guard = Guard()
         self.kept: dict[str, list[LoadedCode]] | None = None
         self._stand_in: Callable[[LoadedFile], MutableSequence[int]] | None = None
-        self._loading = LoaderHook(scope, self.code, self.guard)
-        self._compiling = CompileHook(scope, self.code, self.guard)
+        self.trees = ChangedTrees(self._placed, counting=counting)
+        self._compiling = CompileHook(scope, self.code, self.guard, self.trees.code)
+        self._loading = LoaderHook(scope, self.code, self.guard, self._compiling)
 
     def install(self) -> None:
         """Start instrumenting."""
@@ -213,6 +217,10 @@ class ImportHook:
         if self.kept is not None:
             self.kept.setdefault(name, []).append(LoadedCode(path, source, code, file, variant))
         return code
+
+    def _placed(self, code: CodeType, name: str, digest: str, cells: int, source_map: bytes) -> CodeType:
+        place_cells = with_cells if self.monitor is None else self.monitor.watch
+        return place_cells(code, placeholder(name, digest), self._register(name, digest, cells, source_map))
 
     def exchange(self, old: LoadedFile, new: LoadedFile) -> None:
         """Let a newer version of a source take the place of another one, from now on.

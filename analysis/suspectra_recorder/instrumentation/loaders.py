@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.compiling import MakeCode, file_with
+from suspectra_recorder.instrumentation.compiling import CompileHook, MakeCode, file_with
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
 
@@ -35,6 +35,8 @@ class LoaderHook:
         Makes the code of a file.
     guard : Guard
         Catches failures of the hook.
+    compiling : CompileHook, optional
+        Instruments what other loaders compile.
 
     Attributes
     ----------
@@ -54,21 +56,29 @@ class LoaderHook:
     >>> hook.uninstall()
     """
 
-    def __init__(self, scope: Callable[[str], str | None], instrument: MakeCode, guard: Guard):
+    def __init__(
+        self,
+        scope: Callable[[str], str | None],
+        instrument: MakeCode,
+        guard: Guard,
+        compiling: CompileHook | None = None,
+    ):
         self.scope = scope
         self.guard = guard
         self.instrument = instrument
+        self.compiling = compiling
         self.get_code: Callable[..., Any] | None = None
         self._original: Callable[..., Any] | None = None
 
     def install(self) -> None:
         """Start instrumenting modules that are loaded."""
         original, plain = SOURCE_LOADER.get_code, SOURCE_LOADER.source_to_code
-        attempt, instrumented = self.guard.attempt, self._code
+        attempt, instrumented, changed = self.guard.attempt, self._code, self._of_another_tool
 
         def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
             # a loader with its own source_to_code is another tool's hook, which must not be bypassed
-            code = attempt(fullname, instrumented, loader, fullname) if type(loader).source_to_code is plain else None
+            make = instrumented if type(loader).source_to_code is plain else changed
+            code = attempt(fullname, make, loader, fullname)
             return original(loader, fullname) if code is None else code
 
         self._original = original
@@ -85,6 +95,18 @@ class LoaderHook:
         name = self.scope(path)
         source = None if name is None else _source(loader, path)
         return None if name is None or source is None else self.instrument(path, name, source)
+
+    def _of_another_tool(self, loader: SourceLoader, fullname: str) -> CodeType | None:
+        """Let a tool make its code, but not store it: probes can't be stored."""
+        path = loader.get_filename(fullname)
+        if self.compiling is None or self.scope(path) is None:
+            return None
+        made = self.compiling.made
+        try:
+            code: CodeType = loader.source_to_code(loader.get_data(path), path)
+        except SyntaxError:
+            return None  # it reports it best itself
+        return code if self.compiling.made > made else None
 
 
 def _source(loader: SourceLoader, path: str) -> bytes | None:

@@ -1,0 +1,104 @@
+"""Instrumenting what other tools compile from trees of a source that they have changed, such as checks of types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import CodeType
+from typing import TYPE_CHECKING, NamedTuple
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.loaded_file import placeholder
+from suspectra_recorder.instrumentation.own import hashlib
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+if TYPE_CHECKING:
+    from suspectra_recorder.instrumentation.changed_trees import ProbedTree
+
+__builtins__ = own.builtins
+
+Place = Callable[[CodeType, str, str, int, bytes], CodeType]
+"""Gives code its cells: the code, the name and the digest of its source, the number of cells, and the map of probes."""
+
+
+class _Probed(NamedTuple):
+    name: str
+    digest: str
+    tree: ProbedTree
+    cells: int
+    map: bytes
+
+
+class ChangedTrees:
+    r"""Makes the code of changed trees, with the probes of their sources.
+
+    Parameters
+    ----------
+    place : callable
+        See `Place`.
+    counting : bool
+        Whether probes count. Then conditions have probes, too, and changed ones are not known.
+
+    Attributes
+    ----------
+    unknown : dict of str to str
+        By the recorded names of sources: which tool compiles them, where that can't be instrumented.
+
+    Examples
+    --------
+    >>> _ = (folder / "price.py").write_text("def price(net):\n    return net + 20\n")
+    >>> tree = ast.parse((folder / "price.py").read_text())
+    >>> trees = ChangedTrees(lambda code, name, digest, cells, map: print(name, cells), counting=False)
+    >>> trees.code(str(folder / "price.py"), "price.py", tree, 0, "tool")
+    price.py 2
+    >>> trees = ChangedTrees(print, counting=True)
+    >>> trees.code(str(folder / "price.py"), "price.py", tree, 0, "tool")
+    >>> trees.unknown
+    {'price.py': 'tool'}
+    """
+
+    def __init__(self, place: Place, *, counting: bool):
+        self.unknown: dict[str, str] = {}
+        self._place, self._counting = place, counting
+        self._last: _Probed | None = None  # some tools compile a tree for each function of a source
+
+    def code(self, path: str, name: str, tree: ast.Module, flags: int, tool: str) -> CodeType | None:
+        """Make the code of a tree.
+
+        Parameters
+        ----------
+        path : str
+            The path of the file.
+        name : str
+            The recorded name of the file.
+        tree : ast.Module
+            As the tool has changed it.
+        flags : int
+            The flags of ``compile``.
+        tool : str
+            The name of its package.
+
+        Returns
+        -------
+        CodeType or None
+            None if it can't be instrumented.
+        """
+        probed = None if self._counting else self._probed(path, name)
+        changed = None if probed is None else probed.tree.put_into(tree)
+        if probed is None or changed is None:
+            self.unknown[name] = tool
+            return None
+        code = compile(changed, path, "exec", flags, dont_inherit=True)
+        return self._place(code, name, probed.digest, probed.cells, probed.map)
+
+    def _probed(self, path: str, name: str) -> _Probed:
+        with StandardLibrary():  # seldom needed, and slow to import
+            from suspectra_recorder.instrumentation.changed_trees import ProbedTree
+            from suspectra_recorder.instrumentation.rewriting import instrument
+        with open(path, "rb") as stream:
+            source = stream.read()
+        digest = hashlib.sha256(source).hexdigest()
+        if self._last is None or (self._last.name, self._last.digest) != (name, digest):
+            tree, module_map = instrument(source, path, placeholder(name, digest))
+            self._last = _Probed(name, digest, ProbedTree(tree), module_map.cells, module_map.to_bytes())
+        return self._last
