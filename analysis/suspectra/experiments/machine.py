@@ -347,6 +347,10 @@ def _left_out(failures: Mapping[str, str], known: Sequence[Problem]) -> list[Pro
     list of Problem
         One for each file of which nothing was said.
     """
-    cure = "report it; the file runs as it is, and nothing in it is altered or traced"
-    found = [Problem(file, "", f"could not be instrumented: {cause}", cure) for file, cause in failures.items()]
+    whole = "report it; the file runs as it is, and nothing in it is altered or traced"
+    functions = "switch that off to have them altered or traced, too"
+    found = [
+        Problem(file, "", cause, whole if cause.startswith("could not be instrumented") else functions)
+        for file, cause in failures.items()
+    ]
     return [problem for problem in found if problem not in known]

@@ -100,6 +100,8 @@ class ExperimentHook:
     ----------
     guard : Guard
         Knows which files could not be instrumented; they run as they are.
+    changed : dict of str to str
+        By file: which other tool compiles functions of it from a tree that it has changed; they run as they are.
 
     Examples
     --------
@@ -124,6 +126,7 @@ class ExperimentHook:
     def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
         self._scope, self._instruments = scope, tuple(instruments)
         self.guard = Guard()
+        self.changed: dict[str, str] = {}
         self._tests = any(instrument.tests for instrument in instruments)
         self._compiling = CompileHook(self.scope, self.code, self.guard, self._refuse)
         self._loading = LoaderHook(self.scope, self.code, self.guard, self._compiling)
@@ -219,7 +222,7 @@ class ExperimentHook:
 
     def _refuse(self, path: str, name: str, tree: ast.Module, flags: int, tool: str) -> None:
         """Note a file of which another tool compiles a tree that it has changed: decisions and values are not found."""
-        self.guard.failures.setdefault(name, f"{tool} compiles functions of it in another form")
+        self.changed.setdefault(name, tool)
 
     def _code(
         self, path: str, name: str, source: bytes, rewrite: Callable[[ast.Module], None] | None, flags: int

@@ -188,8 +188,11 @@ class _Machine:
         }
 
     def _left_out(self) -> dict[str, str]:
-        """Why files could not be instrumented by now; they run as they are."""
-        return dict(self.hook.guard.failures)
+        """Why files, or functions of them, could not be instrumented by now; they run as they are."""
+        return {
+            **{name: f"{tool} compiles functions of it in another form" for name, tool in self.hook.changed.items()},
+            **{name: f"could not be instrumented: {why}" for name, why in self.hook.guard.failures.items()},
+        }
 
     def _sources(self) -> dict[str, str]:
         """The files of the workspace that are loaded, with their digests.
