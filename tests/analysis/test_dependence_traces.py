@@ -66,7 +66,7 @@ def traced(source, *arguments, call="f", only=None, most=MAX_NODES):
         "left_out_imports": tracer.left_out_imports,
         "full": state.columns.full,
         "texts": state.columns.texts,
-        "failure": state.origins.get(id(error), state.columns.count - 1),
+        "failure": state.columns.count - 1 if error is None else state.origins.of(error, None),
         "phase": "call",
         "threads": len(set(state.threads)),
         "processes": [],

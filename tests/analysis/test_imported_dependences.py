@@ -150,26 +150,6 @@ def test_too_much_at_import_is_left_out_and_said(tmp_path):
     assert backward(trace).lines(tests=False) == {"big.py": [7]}
 
 
-def test_an_exception_that_is_raised_again_depends_on_why(tmp_path):
-    program = """\
-def f(key, strict=True):
-    try:
-        return {}[key]
-    except KeyError:
-        if strict:
-            raise
-        return None
-"""
-    write(
-        tmp_path,
-        {"again.py": program, "test_again.py": "from again import f\n\n\ndef test_f():\n    assert f('a') is None\n"},
-    )
-    with Machine(PYTEST, tmp_path, "test_again.py", ["test_again.py::test_f"], (KIND,)) as machine:
-        trace = trace_dependences(machine, "test_again.py::test_f")
-    assert trace.sites[trace.graph.site[trace.failure]].line == 6
-    assert backward(trace).lines(tests=False) == {"again.py": [1, 3, 4, 5, 6]}
-
-
 def test_the_command_says_what_ran_at_import(tmp_path):
     write(
         tmp_path,

@@ -323,9 +323,11 @@ def call_probes(state: State) -> dict[str, Probe]:
 
     def swallowed(error: BaseException, trace: TracebackType) -> int:
         """The node where an exception comes from that no handler gets, but a context manager, as that of a subtest."""
-        if id(error) not in state.origins:
-            state.origins[id(error)] = source_of(state.current, error, trace)
-        return state.origins[id(error)]
+        found = state.origins.of(error, None)
+        if found < 0:
+            found = source_of(state.current, error, trace)
+            state.origins.add(error, trace, found)
+        return found
 
     def source_of(call: Call, error: BaseException | None, trace: TracebackType | None) -> int:
         if call.raised_again[0] == id(error):
@@ -381,9 +383,10 @@ def call_probes(state: State) -> dict[str, Probe]:
         call.uses.clear()
 
     def leave(call: Call) -> None:
-        error = exc_info()[1]
+        _, error, trace = exc_info()
         if type(error) is not GeneratorExit:
-            state.origins[id(error)] = origin(call)
+            again = call.raised_again[0] == id(error)
+            state.origins.add(error, trace, source_of(call, error, trace), raised_again=again)
         call.uses.clear()
 
     def xm(frame: int) -> None:

@@ -7,6 +7,7 @@ from types import TracebackType
 
 from suspectra_recorder.experiments.dependences.columns import Columns
 from suspectra_recorder.experiments.dependences.heap import Heap
+from suspectra_recorder.experiments.dependences.origins import Origins
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys
 
@@ -116,8 +117,8 @@ class State:
         Calls of generators and coroutines, by the identity of their frames.
     raised, raised_at : int
         The identity of the exception that left a traced function last, and the node where it came from.
-    origins : dict of int to int
-        The nodes where exceptions that left traced functions came from, by identity.
+    origins : Origins
+        The nodes where exceptions that left traced functions came from.
     between : int
         How many calls there are between traced code and a probe.
     swallowed : callable
@@ -175,7 +176,7 @@ class State:
         self.root = self.current = Call(0, -1, None)
         self.calls = self.raised = self.between = 0
         self.raised_at = -1
-        self.origins: dict[int, int] = {}
+        self.origins = Origins()
         self.suspended: dict[int, Call] = {}
         self.swallowed: Callable[[BaseException, TracebackType], int] = lambda error, trace: -1
         self.thread = _thread.get_ident()

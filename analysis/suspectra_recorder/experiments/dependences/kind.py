@@ -98,10 +98,10 @@ class TracingDependences(RunKind):
         yield  # pytest's plugin for unittest says first what failed
         if self._state is not None and call.excinfo is not None and not self._phase:
             error = call.excinfo.value
-            self._failure = self._state.origins.get(id(error), -1)
+            trace = self._inside(call.excinfo.tb)
+            self._failure = self._state.origins.of(error, trace)
             self._phase = str(call.when)
-            trace = self._inside(call.excinfo.tb) if self._failure < 0 else None
-            if trace is not None:  # that of a subtest, which goes on
+            if self._failure < 0 and trace is not None:  # that of a subtest, which goes on
                 self._failure = self._state.swallowed(error, trace)
 
     def _inside(self, trace: TracebackType | None) -> TracebackType | None:
