@@ -28,6 +28,27 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def are(count: int) -> str:
+    """Write the verb that follows a count.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+
+    Returns
+    -------
+    str
+        "is" or "are".
+
+    Examples
+    --------
+    >>> are(1), are(0), are(2)
+    ('is', 'are', 'are')
+    """
+    return "is" if count == 1 else "are"
+
+
 def enumeration(names: Sequence[str]) -> str:
     """Join names for use in a sentence.
 

@@ -22,7 +22,7 @@ from suspectra.experiments.path_searching import PathSearchLimits
 from suspectra.experiments.recorded_paths import truth
 from suspectra.location import Location
 from suspectra.paths.report import PathReport, ReportedPlace
-from suspectra.quantity import many, ordinal
+from suspectra.quantity import are, many, ordinal
 from suspectra.spectrum import Spectrum
 
 _BATCH = 8  # runs of one gdb, which needs a moment to start
@@ -242,7 +242,7 @@ class CSwitching(CPathSearcher):
         if turn is not None:
             yield "It may only keep an error from being noticed: then the fault is in what comes before."
         elif not complete:
-            yield f"{many(self._left, 'candidate')} {'is' if self._left == 1 else 'are'} left: give more seconds."
+            yield f"{many(self._left, 'candidate')} {are(self._left)} left: give more seconds."
         else:
             yield "No decision lets the test pass if it alone comes out the other way: a value is wrong, probably."
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suspectra.errors import Problem
-from suspectra.quantity import many
+from suspectra.quantity import are, many
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,7 @@ class Exclusions:
             parts.append(f"{many(count, 'line')} of {many(len(self.lines), 'file')}")
         if not parts:
             return None
-        alone = len(self.files) + count == 1
-        cause = f"{' and '.join(parts)} {'is' if alone else 'are'} not ranked: {self.why}"
+        cause = f"{' and '.join(parts)} {are(len(self.files) + count)} not ranked: {self.why}"
         return Problem(source, "", cause, "to have them ranked, take the markers or settings away and record again")
 
     def fields(self) -> dict[str, object]:

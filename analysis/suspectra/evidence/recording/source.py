@@ -35,7 +35,7 @@ from suspectra.evidence.recording.stacks import Stacks
 from suspectra.evidence.sources import SourceReader
 from suspectra.program.flow_readers import FlowReading
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.quantity import many
+from suspectra.quantity import are, many
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.log.history import newest_errors
@@ -300,7 +300,7 @@ class RecordingSource:
             }
             lost = {file: n for file, n in lost.items() if file in unknown}
         return records, [
-            Problem(file, "", f"was deleted, so {many(count, 'recorded test')} in it {_is(count)} left out", RUN_AGAIN)
+            Problem(file, "", f"was deleted, so {many(count, 'recorded test')} in it {are(count)} left out", RUN_AGAIN)
             for file, count in lost.items()
         ]
 
@@ -425,10 +425,6 @@ class RecordingSource:
                     cause = f"what ran at import is damaged: {decoded.damage}"
                     problems.append(Problem(self._name(), "", cause, RUN_AGAIN))
         return np.flatnonzero(reached).astype(np.int32), problems
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _until_none(items: Iterable[T | None]) -> Iterator[T]:
