@@ -38,7 +38,7 @@ from suspectra.experiments.traces import Traces
 from suspectra.suspicion import Suspicion
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q")
-TARGET_S, PATIENCE_S = 0.5, 30.0
+TARGET_S, TIMEOUT_S = 0.5, 30.0
 CODE = """\
 import time
 
@@ -120,7 +120,7 @@ def descendants() -> set[int]:
 def until_gone(began: float) -> float:
     """Seconds until no process is left."""
     while descendants():
-        if time.perf_counter() - began > PATIENCE_S:
+        if time.perf_counter() - began > TIMEOUT_S:
             return float("inf")
         time.sleep(0.005)
     return time.perf_counter() - began
@@ -145,7 +145,7 @@ def cancelled(work: Callable[[], Generator[object]], after: float) -> tuple[floa
     if not thread.is_alive():
         return None
     began, token.cancelled = time.perf_counter(), True
-    thread.join(PATIENCE_S)
+    thread.join(TIMEOUT_S)
     ended = time.perf_counter() - began if not thread.is_alive() else float("inf")
     return ended, until_gone(began)
 
@@ -161,7 +161,7 @@ def interrupted(root: Path, test: str, after: float) -> tuple[float, float] | No
         pass
     began = time.perf_counter()
     process.send_signal(signal.SIGINT)
-    process.wait(PATIENCE_S)
+    process.wait(TIMEOUT_S)
     return time.perf_counter() - began, until_gone(began)
 
 

@@ -37,7 +37,7 @@ from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.exchange import Job
 
 STEPS, SECONDS = 10_000_000, 120.0
-WORTH_S, MOST = 0.1, 100
+WORTH_S, MAX_RUNS = 0.1, 100
 """How long the runs of one round take together, about, and how many they are at most."""
 LONG = """\
 def count(rounds):
@@ -112,7 +112,7 @@ def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float
             name: stack.enter_context(closing(Runs(folder, file, test, job, (kind,))))
             for name, (job, kind) in ways.items()
         }
-        times = {name: min(max(1, round(WORTH_S / one.seconds(1)[0])), MOST) for name, one in runs.items()}
+        times = {name: min(max(1, round(WORTH_S / one.seconds(1)[0])), MAX_RUNS) for name, one in runs.items()}
         found: dict[str, list[float]] = {name: [] for name in runs}
         for _ in range(rounds):
             for name, one in runs.items():

@@ -38,7 +38,7 @@ from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import Alteration, Answer, Place
+from suspectra.experiments.runs import Alteration, Answer, DecisionSite
 from suspectra.experiments.switching import Switch
 
 SECONDS = 60.0
@@ -51,7 +51,7 @@ def alteration(trace: DependenceTrace, node: int, chance: random.Random) -> Alte
     if site.number < 0 or trace.is_test[node]:
         return None
     if site.kind == "decision":
-        place = Place(site.file, site.number, "if", site.line, site.column, site.end_line, guard=False)
+        place = DecisionSite(site.file, site.number, "if", site.line, site.column, site.end_line, guard=False)
         return Switch(place, instance)
     if site.kind != "value":
         return None

@@ -265,7 +265,7 @@ class Results:
         with self._path.open("a", encoding="utf-8") as out:
             out.write(json.dumps(self.found[key]) + "\n")
 
-    def of(self, subject: Subject, technique: str, seconds: float) -> Result | None:
+    def for_subject(self, subject: Subject, technique: str, seconds: float) -> Result | None:
         return self.found.get(self._key(subject, subject.digest(), technique, seconds))
 
     @staticmethod
@@ -389,7 +389,7 @@ def main() -> None:
     for subject in subjects(chosen.subjects or ["small"], chosen.only, chosen.cache, chosen.corpus):
         measure(subject, techniques, chosen.seconds, python, results)
         for name in techniques:
-            if result := results.of(subject, name, chosen.seconds):
+            if result := results.for_subject(subject, name, chosen.seconds):
                 families.setdefault(subject.family, {}).setdefault(name, {})[subject.name] = result
     found = {family: shown(family, by_technique) for family, by_technique in families.items()}
     print(json.dumps({"benchmark": "state_based", "seconds": chosen.seconds, "families": found}))

@@ -118,9 +118,9 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     require_unchanged(evidence, _executed_files(ranking.spectrum, test.name), chosen["workspace"])
     bar = TimeBar(sys.stderr, chosen["paths_seconds"])
     inquiry = (
-        _of_python(command, chosen, test, ranking, bar)
+        _for_python(command, chosen, test, ranking, bar)
         if chosen["ctest"] is None
-        else _of_c(command, chosen, test, ranking)
+        else _for_c(command, chosen, test, ranking)
     )
     with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
         interrupted = _search(inquiry, bar)
@@ -132,7 +132,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
 
 
-def _of_python(
+def _for_python(
     command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport, bar: TimeBar
 ) -> PathInquiry:
     from suspectra.experiments.path_inquiry import PathInquiry
@@ -154,7 +154,7 @@ def _of_python(
     )
 
 
-def _of_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
+def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
     from suspectra.c_paths.inquiry import CPathInquiry
     from suspectra.experiments.path_searching import Order, PathOptions
 

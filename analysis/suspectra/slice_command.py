@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.traces import Traces
     from suspectra.output.slices import LineOf
 
-_Place = tuple[str, int]
+_FileLine = tuple[str, int]
 
 
 def register(cli: click.Group) -> None:
@@ -138,7 +138,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0
 
 
-def _found(trace: DependenceTrace, place: _Place | None, target: _Place | None, chosen: _Options) -> Slice | None:
+def _found(trace: DependenceTrace, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> Slice | None:
     """The slice that is asked for; None where the run did not come to these lines, or nothing joins them."""
     from suspectra.dependences.slices import backward, chop, forward, nodes_at
 
@@ -154,7 +154,7 @@ def _found(trace: DependenceTrace, place: _Place | None, target: _Place | None, 
     return found if len(found) else None
 
 
-def _nothing(place: _Place | None, traces: Traces) -> int:
+def _nothing(place: _FileLine | None, traces: Traces) -> int:
     if place is None or not traces.made:
         return NOTHING_TO_RANK
     file, line = place
@@ -163,7 +163,7 @@ def _nothing(place: _Place | None, traces: Traces) -> int:
     raise UsageError(Problem(file, f"line {line}", cause, cure))
 
 
-def _write(found: Slice, place: _Place | None, target: _Place | None, chosen: _Options) -> None:
+def _write(found: Slice, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> None:
     from suspectra.evidence.sources import Sources
     from suspectra.output.slice_svg import slice_svg
     from suspectra.output.slices import write_slice, write_slice_json
@@ -179,8 +179,8 @@ def _write(found: Slice, place: _Place | None, target: _Place | None, chosen: _O
             write_slice(found, _heading(found, place, target, chosen), line_of, top, out)
 
 
-def _heading(found: Slice, place: _Place | None, target: _Place | None, chosen: _Options) -> str:
-    def named(where: _Place) -> str:
+def _heading(found: Slice, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> str:
+    def named(where: _FileLine) -> str:
         return f"{where[0]}:{where[1]}"
 
     test = found.trace.test

@@ -77,7 +77,7 @@ class Tracebacks:
         Stack
             Without a message.
         """
-        error, traceback = _of_doctest(error, traceback)
+        error, traceback = _from_doctest(error, traceback)
         name = _qualified_name(type(error))
         frames, omitted, ranked = self._frames(traceback)
         if (leaves := list(_leaves(error))) and not ranked:
@@ -188,7 +188,7 @@ def _name_of_group(name: str, leaves: list[BaseException]) -> str:
     return f"{name}[{', '.join(kinds[:_MAX_KINDS])}{', …' if len(kinds) > _MAX_KINDS else ''}]"
 
 
-def _of_doctest(error: BaseException, traceback: TracebackType | None) -> tuple[BaseException, TracebackType | None]:
+def _from_doctest(error: BaseException, traceback: TracebackType | None) -> tuple[BaseException, TracebackType | None]:
     """Unwrap the exception that a doctest example raised from those that report it."""
     inner: Any = error
     if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":

@@ -113,7 +113,7 @@ def as_run(text):
     """A source as it was run, each line of which is a statement."""
     lines = np.arange(1, text.count("\n") + 1, dtype=np.int32)
     file = MeasuredFile("a.c", "0", lines, lines, np.full(len(lines), -1, np.int32), ())
-    return CRecordedFile.of(file, lambda: SourceLines.from_text("a.c", text.encode()))
+    return CRecordedFile.from_file(file, lambda: SourceLines.from_text("a.c", text.encode()))
 
 
 TAX = "int tax(int n) {\n  n = n * 7;\n  return n;\n}\n"
@@ -140,12 +140,12 @@ def test_lines_are_found_again_in_an_edited_source(new, lines):
 def test_digests_of_lines_that_can_not_be_are_not_used():
     lines = np.array([1], np.int32)
     file = MeasuredFile("a.c", "0", lines, lines, np.array([-1], np.int32), ())
-    assert CRecordedFile.of(file, lambda: None).lines_in(b"") is None
+    assert CRecordedFile.from_file(file, lambda: None).lines_in(b"") is None
     for numbers in ((0, 1), (2, 1), (1, 1)):
         digests = SourceLines(tuple((number, 5) for number in numbers))
-        assert CRecordedFile.of(file, lambda digests=digests: digests).lines_in(b"int n;\n") is None
+        assert CRecordedFile.from_file(file, lambda digests=digests: digests).lines_in(b"int n;\n") is None
     far = MeasuredFile("a.c", "0", lines, np.array([1 << 30], np.int32), np.array([-1], np.int32), ())
-    assert CRecordedFile.of(far, lambda: SourceLines(())).lines_in(b"") is None
+    assert CRecordedFile.from_file(far, lambda: SourceLines(())).lines_in(b"") is None
 
 
 def test_suspects_are_shown_with_their_lines_in_a_source_that_was_edited(build_reckoner, tmp_path):

@@ -50,7 +50,7 @@ def points_of(table, places):
 
 
 def test_the_cuts_of_the_papers_example():
-    table = PointDependences.of_source(MID)
+    table = PointDependences.from_source(MID)
     # v1 to v3 read, v4 is m = y; the tests of lines 6, 7 and 9 are v5, v7 and v9; v11 uses m
     nodes = points_of(table, [(2, 4), (3, 4), (4, 4), (5, 4), 6, 7, 9, (16, 4)])
     names = ["v1", "v2", "v3", "v4", "v5", "v7", "v9", "v11"]
@@ -123,21 +123,21 @@ def test_the_cuts_of_the_papers_example():
     ],
 )
 def test_what_decides_that_something_is_executed(source, places, expected):
-    table = PointDependences.of_source(source.encode())
+    table = PointDependences.from_source(source.encode())
     found = pairs(ControlDependences(table, one_call(points_of(table, places))).direct())
     assert " ".join(f"{a}-{b}" for a, b in found) == expected
 
 
 def test_a_value_depends_on_the_decisions_within_it():
     source = b"def f(a):\n    while a():\n        b = [c for c in a if c]\n"
-    table = PointDependences.of_source(source)
+    table = PointDependences.from_source(source)
     calls = one_call(points_of(table, [2, 3, 3, (3, 8), 2, 3, (3, 8)]))
     assert pairs(ControlDependences(table, calls).inside()) == [(1, 3), (2, 3), (5, 6)]
 
 
 def test_a_called_function_depends_on_what_decided_on_the_call():
     source = b"def f(a):\n    if a:\n        g(a)\n\ndef g(a):\n    b = a\n    if a:\n        b = 2\n"
-    table = PointDependences.of_source(source)
+    table = PointDependences.from_source(source)
     points = np.array([*points_of(table, [2, (5, 0), (6, 4), 7, (8, 8), (3, 8)])])
     calls = Calls(
         points, np.array([0, 1, 1, 1, 1, 0]), np.array([-1, 1]), np.array([-1, 0]), np.array([-1, table.at(3, 8)])
@@ -146,7 +146,7 @@ def test_a_called_function_depends_on_what_decided_on_the_call():
 
 
 def test_a_call_that_nothing_decided_on_depends_on_the_call_around_it():
-    table = PointDependences.of_source(b"def f(a):\n    g(a)\n\ndef g(a):\n    b = a\n")
+    table = PointDependences.from_source(b"def f(a):\n    g(a)\n\ndef g(a):\n    b = a\n")
     points = np.array([*points_of(table, [(1, 0), (4, 0), (5, 4), (2, 4)])])
     calls = Calls(points, np.array([0, 1, 1, 0]), np.array([0, 1]), np.array([-1, 0]), np.array([-1, table.at(2, 4)]))
     assert pairs(ControlDependences(table, calls).direct()) == [(0, 1), (0, 3), (1, 2)]
@@ -174,13 +174,15 @@ def test_a_call_that_nothing_decided_on_depends_on_the_call_around_it():
     ],
 )
 def test_what_could_have_been_written(body, places, expected):
-    table = PointDependences.of_source(f"def f(a, m):\n{body}".encode())
+    table = PointDependences.from_source(f"def f(a, m):\n{body}".encode())
     found = pairs(ControlDependences(table, one_call(points_of(table, places))).summary())
     assert " ".join(f"{a}-{b}" for a, b in found) == expected
 
 
 def test_of_too_many_summary_dependences_the_latest_stay():
-    table = PointDependences.of_source(b"def f(a, m):\n    for b in a:\n        if b:\n            m = b\n    use(m)\n")
+    table = PointDependences.from_source(
+        b"def f(a, m):\n    for b in a:\n        if b:\n            m = b\n    use(m)\n"
+    )
     calls = one_call(points_of(table, [2, 3] * 10 + [(5, 4)]))
     dependences = ControlDependences(table, calls)
     assert [a for a, _ in pairs(dependences.summary())] == list(range(1, 20, 2))
@@ -192,7 +194,7 @@ def test_of_too_many_summary_dependences_the_latest_stay():
 
 
 def test_several_sources_are_numbered_one_after_the_other():
-    table = PointDependences.of_source(MID)
+    table = PointDependences.from_source(MID)
     twice = joined([table, table])
     second = points_of(table, [6, 7, 9, (16, 4)])
     calls = one_call([point + len(table) for point in second])
@@ -306,7 +308,7 @@ def naive_summary(table, first, scope, nodes):
 @given(walks())
 def test_against_naive_algorithms(walk):
     source, first, scope, nodes = walk
-    table = PointDependences.of_source(source.encode())
+    table = PointDependences.from_source(source.encode())
     nodes = [first + point for point in nodes]
     dependences = ControlDependences(table, one_call(nodes))
     assert pairs(dependences.direct()) == naive_live(table, nodes)

@@ -66,7 +66,7 @@ def traced(source, *arguments, call="f", only=None, most=MAX_NODES):
         "left_out_imports": tracer.left_out_imports,
         "full": state.columns.full,
         "texts": state.columns.texts,
-        "failure": state.columns.count - 1 if error is None else state.origins.of(error, None),
+        "failure": state.columns.count - 1 if error is None else state.origins.for_exception(error, None),
         "phase": "call",
         "threads": len(set(state.threads)),
         "processes": [],
@@ -542,7 +542,7 @@ def test_flows_of_runs_have_a_way_through_the_program_dependence_graph():
     """All but those through methods that no name calls, through other names of an object, and through `send`."""
     missing = {}
     for name, (source, flows) in PROGRAMS.items():
-        graph = ProgramDependenceGraph.of_sources({"program.py": source.encode()})
+        graph = ProgramDependenceGraph.from_sources({"program.py": source.encode()})
         ways = csr_array((np.ones(len(graph.edges)), graph.edges.T), shape=(len(graph), len(graph)))
         steps = shortest_path(ways, unweighted=True)
         for flow in flows.split():

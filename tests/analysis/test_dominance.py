@@ -26,7 +26,7 @@ def test_without_a_dominator_no_way_leads_to_a_node(edges, roots):
     there = reached(roots, edges)
     for node in range(NODES):
         expected = {one for one in there if node not in reached(roots, edges, without=one)} if node in there else set()
-        assert set(tree.of(node)) == expected | {node}
+        assert set(tree.dominators(node)) == expected | {node}
 
 
 @given(EDGES)

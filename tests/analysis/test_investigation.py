@@ -11,7 +11,7 @@ import pytest
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.runs import Answer, Place, Trace
+from suspectra.experiments.runs import Answer, DecisionSite, Trace
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
 from suspectra.experiments.switching import switches
@@ -136,7 +136,9 @@ def test_only_tests_of_the_ranked_group_count():
 
 
 def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
-    places = tuple(Place("cart.py", number, "if", 10 + number, 0, 10 + number, guard=False) for number in range(3))
+    places = tuple(
+        DecisionSite("cart.py", number, "if", 10 + number, 0, 10 + number, guard=False) for number in range(3)
+    )
     decisions = np.tile(np.array([1, 2, 5]), 40_000)
     trace = Trace(Answer(Outcome.FAILED, 0.1, ""), places, decisions, {})
     made_now = []

@@ -44,7 +44,7 @@ RATES = b"TAX = 2\n"
 
 def edges(**sources):
     """Pairs of lines, without the file in which both are."""
-    graph = ProgramDependenceGraph.of_sources({f"{name}.py": source for name, source in sources.items()})
+    graph = ProgramDependenceGraph.from_sources({f"{name}.py": source for name, source in sources.items()})
     lines = [(file.removesuffix(".py"), span.line) for file, span in graph.places]
     return {
         f"{one[1]}>{other[1]}" if one[0] == other[0] else f"{one[0]}:{one[1]}>{other[1]}"

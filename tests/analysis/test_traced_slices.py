@@ -14,7 +14,7 @@ from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import Place
+from suspectra.experiments.runs import DecisionSite
 from suspectra.experiments.switching import Switch
 
 PROGRAM = """\
@@ -117,7 +117,9 @@ def altered(trace, node):
     if site.number < 0 or trace.is_test[node]:
         return None
     if site.kind == "decision":
-        return Switch(Place(site.file, site.number, "if", site.line, site.column, site.end_line, False), instance)
+        return Switch(
+            DecisionSite(site.file, site.number, "if", site.line, site.column, site.end_line, False), instance
+        )
     value = trace.value[node]
     if not (value.isdecimal() or value.startswith("'")):
         return None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import atheris
 
-LARGEST = 64 * 1024  # bytes of one input
+MAX_BYTES = 64 * 1024  # bytes of one input
 
 
 def names() -> list[str]:
@@ -41,7 +41,7 @@ def fuzz(name: str, seconds: int) -> None:
 
     corpus = fuzz_targets.CORPUS / name
     scratch = tempfile.mkdtemp()  # what the fuzzer finds of interest; not for keeping
-    options = [f"-max_total_time={seconds}", f"-max_len={LARGEST}", "-timeout=20", "-rss_limit_mb=2048"]
+    options = [f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-timeout=20", "-rss_limit_mb=2048"]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={corpus}/", scratch, str(corpus)], once)
     atheris.Fuzz()
 

@@ -98,7 +98,7 @@ def test_results_are_kept_until_a_file_of_the_subject_changes(benchmark, tmp_pat
     (subject,) = benchmark.subjects([str(tmp_path)], [], tmp_path, None)
     benchmark.Results(tmp_path / "results", again=False).add(subject, "switching", 20, result(2.0, 5))
     kept = benchmark.Results(tmp_path / "results", again=False)
-    assert kept.of(subject, "switching", 20)["rank"] == 2.0
+    assert kept.for_subject(subject, "switching", 20)["rank"] == 2.0
     assert kept.missing(subject, ["switching"], 20) == []
     assert kept.missing(subject, ["switching"], 5) == ["switching"]
     (tmp_path / "one" / "one.py").write_text("value = 1")

@@ -143,15 +143,15 @@ def test_the_command_of_all_tests_becomes_that_of_one(tmp_path, command, files, 
     (tmp_path / "tests" / "test_a.py").touch()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    launch = Launch.of_test(command, "", "t", tmp_path)
+    launch = Launch.for_test(command, "", "t", tmp_path)
     assert (launch.module, launch.arguments) == (module, tuple(arguments))
 
 
 def test_the_interpreter_is_the_one_of_the_command(tmp_path):
-    assert Launch.of_test([sys.executable, "-m", "pytest"], "", "t", tmp_path).python == sys.executable
-    assert Launch.of_test(["pytest"], "/chosen/python", "t", tmp_path).python == "/chosen/python"
+    assert Launch.for_test([sys.executable, "-m", "pytest"], "", "t", tmp_path).python == sys.executable
+    assert Launch.for_test(["pytest"], "/chosen/python", "t", tmp_path).python == "/chosen/python"
 
 
 def test_a_command_that_names_no_runner_is_refused(tmp_path):
     with pytest.raises(UsageError, match="neither pytest nor unittest"):
-        Launch.of_test(["tox", "-e", "py"], "", "t", tmp_path)
+        Launch.for_test(["tox", "-e", "py"], "", "t", tmp_path)

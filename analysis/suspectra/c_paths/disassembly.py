@@ -117,7 +117,7 @@ class Disassembly:
     >>> found = Disassembly.parse(["a: file format elf64-x86-64", "0000000000001139 <main>:"])
     >>> found.functions, found.blocks
     ({4409: 'main'}, {})
-    >>> Disassembly.of_file(shutil.which("true")).blocks
+    >>> Disassembly.from_file(shutil.which("true")).blocks
     {}
     """
 
@@ -127,7 +127,7 @@ class Disassembly:
     recorder: int = 0
 
     @classmethod
-    def of_file(cls, path: str, token: Token | None = None) -> Disassembly:
+    def from_file(cls, path: str, token: Token | None = None) -> Disassembly:
         """Disassemble a program; nothing of it is executed.
 
         Parameters

@@ -71,8 +71,10 @@ class Flow:
         above: list[list[int]] = [[] for _ in range(size)]
         for decision, dependent in control_dependences(len(nodes), edges, exits):
             above[nodes[dependent]].append(nodes[decision])
-        none = Lists.of([] for _ in range(size))
-        return PointDependences((PointKind.DECISION,) * size, (None,) * size, Lists.of(above), none, none, none, none)
+        none = Lists.from_lists([] for _ in range(size))
+        return PointDependences(
+            (PointKind.DECISION,) * size, (None,) * size, Lists.from_lists(above), none, none, none, none
+        )
 
     def path(self, run: TracedRun, without: Collection[int] = ()) -> Path:
         """Make the path of a run: its decisions, when they were made, and its calls.

@@ -140,7 +140,7 @@ class TracedProgram:
             Its blocks.
         """
         if path not in self._modules:
-            self._modules[path] = Disassembly.of_file(path, self._token)
+            self._modules[path] = Disassembly.from_file(path, self._token)
         return self._modules[path]
 
     def block(self, number: int) -> Block | None:

@@ -86,7 +86,7 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     >>> run.is_right.tolist(), run.is_fixed.tolist()
     ([True, False, False], [False, False, True])
     """
-    graph = _of_the_run(trace)
+    graph = _within_run(trace)
     trace = replace(trace, graph=graph)
     can_alter = np.zeros(len(graph), bool)
     can_alter[list(points_of(trace))] = True
@@ -100,7 +100,7 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     )
 
 
-def _of_the_run(trace: DependenceTrace) -> DependenceGraph:
+def _within_run(trace: DependenceTrace) -> DependenceGraph:
     """The graph without dependences on what was imported, which no alteration reaches.
 
     Left out are also control dependences on calls that the test makes in any case: they are where the run enters.

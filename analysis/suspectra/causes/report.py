@@ -219,7 +219,7 @@ class States:
     >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
     >>> trace = DependenceTrace("test_cart", sites, graph, call, no, ["7", "8", "9"], 2, call > 0, ())
     >>> states = States(trace)
-    >>> print(states.of(1))
+    >>> print(states.for_node(1))
     cart.py:5: 8
     >>> [state.line for state in states.all([0, 0, 2])]
     [1, 9]
@@ -234,7 +234,7 @@ class States:
     def __init__(self, trace: DependenceTrace):
         self._trace = trace
 
-    def of(self, node: int) -> State:
+    def for_node(self, node: int) -> State:
         """The state that a node is.
 
         Parameters
@@ -265,7 +265,7 @@ class States:
         tuple of State
             In the same order, each once.
         """
-        return tuple(dict.fromkeys(map(self.of, nodes)))
+        return tuple(dict.fromkeys(map(self.for_node, nodes)))
 
     def members(self, cut: Iterable[int], polluted: Iterable[int]) -> tuple[Member, ...]:
         """The states that were altered in a step.
@@ -283,7 +283,7 @@ class States:
             In the order of the cut.
         """
         wrong = set(polluted)
-        states = ((node, self.of(node)) for node in cut)
+        states = ((node, self.for_node(node)) for node in cut)
         return tuple(Member(one.file, one.line, one.instance, node in wrong) for node, one in states)
 
     def around(self, roots: Sequence[int]) -> tuple[State, ...]:
@@ -305,10 +305,10 @@ class States:
         hops = trace.graph.hops(roots)
         near = np.flatnonzero((hops > 0) & ~trace.is_test)
         near = near[np.lexsort((near, hops[near]))]
-        known = {self.of(root)[:2] for root in roots}
+        known = {self.for_node(root)[:2] for root in roots}
         found: list[State] = []
         for node in near.tolist():
-            state = self.of(node)
+            state = self.for_node(node)
             if state[:2] not in known:
                 known.add(state[:2])
                 found.append(state)
@@ -340,7 +340,7 @@ class States:
             nodes += self._leg(at, distance)
             at = stop
         states: list[State] = []
-        for state in map(self.of, nodes):
+        for state in map(self.for_node, nodes):
             if states and states[-1][:2] == state[:2]:
                 states[-1] = state  # the last state of a line is what goes on
             else:

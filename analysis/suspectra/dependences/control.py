@@ -107,7 +107,7 @@ class ControlDependences:
     Examples
     --------
     >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\n"
-    >>> table = PointDependences.of_source(source)
+    >>> table = PointDependences.from_source(source)
     >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
     >>> none = np.full(1, -1)
     >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
@@ -152,7 +152,7 @@ class ControlDependences:
 
         Examples
         --------
-        >>> table = PointDependences.of_source(b"def f(a):\n    b = 1 if a else 2\n")
+        >>> table = PointDependences.from_source(b"def f(a):\n    b = 1 if a else 2\n")
         >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(2, 4)])
         >>> none = np.full(1, -1)
         >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
@@ -226,7 +226,7 @@ class ControlDependences:
 
         Examples
         --------
-        >>> table = PointDependences.of_source(b"def f(a, m):\n    if a:\n        m = 1\n    return m\n")
+        >>> table = PointDependences.from_source(b"def f(a, m):\n    if a:\n        m = 1\n    return m\n")
         >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
         >>> none = np.full(1, -1)
         >>> ControlDependences(table, Calls(points, points * 0, none, none, none)).parent.tolist()

@@ -102,7 +102,7 @@ class _Table:
         self.start = np.concatenate([[0], np.cumsum(self.count)])
         self.flat = np.array([one for row in rows for one in row], np.int64)
 
-    def of(self, site: Ints) -> tuple[Ints, Ints]:
+    def for_sites(self, site: Ints) -> tuple[Ints, Ints]:
         """For each number of some sites: the index of the site among them, and the number."""
         count = self.count[site]
         row = np.repeat(np.arange(len(site)), count)
@@ -128,11 +128,11 @@ class _Resolution:
 
     def define(self, site: Ints, call: Ints, bound: Ints) -> None:
         """Know which nodes bind which variables."""
-        row, variable = self._defines.of(site)
+        row, variable = self._defines.for_sites(site)
         keys = [self._keys(variable, call[row].astype(np.int64))]
         positions, nodes = [row], [row]
         if len(bound):
-            at, variable = self._defines.of(bound[:, 1])
+            at, variable = self._defines.for_sites(bound[:, 1])
             keys.append(self._keys(variable, bound[at, 2].astype(np.int64)))
             positions.append(bound[at, 0].astype(np.int64))
             nodes.append(bound[at, 3].astype(np.int64))
@@ -144,7 +144,7 @@ class _Resolution:
 
     def read(self, node: Ints, site: Ints, call: Ints) -> tuple[Ints, Ints]:
         """Find what bound the variables that some nodes read: those nodes, and the readers."""
-        row, variable = self._uses.of(site)
+        row, variable = self._uses.for_sites(site)
         key = self._keys(variable, call[row].astype(np.int64))
         rank = np.searchsorted(self._keys_defined, key)
         known = rank < len(self._keys_defined)

@@ -116,7 +116,7 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
         source = source_of(path)
         if source is None:
             continue
-        table = PointDependences.of_source(source)
+        table = PointDependences.from_source(source)
         found = _points([sites[number] for number in numbers], table, source)
         points[numbers] = [first + point if point >= 0 else -1 for point in found]
         tables.append(table)

@@ -16,8 +16,8 @@ from suspectra.cancellation import checked
 from suspectra.spectrum import Spectrum
 
 _FEW = 64  # runs of columns up to which they are searched for; beyond, whole rows are looked at
-_MOST_FAILING = 30  # failing tests that passing ones are compared with
-_MOST_LOOKED_AT = 4_000_000  # entries of rows that one question about similar tests may look at
+_MAX_FAILING = 30  # failing tests that passing ones are compared with
+_MAX_LOOKED_AT = 4_000_000  # entries of rows that one question about similar tests may look at
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Executions:
         if not len(failing) or not len(passing):
             return []
         size, names = self.size, self.spectrum.tests
-        failing = failing[np.argsort(size[failing], kind="stable")[:_MOST_FAILING]]
+        failing = failing[np.argsort(size[failing], kind="stable")[:_MAX_FAILING]]
         bad, good = np.repeat(failing, len(passing)), np.tile(passing, len(failing))
         small, large = np.minimum(size[bad], size[good]), np.maximum(size[bad], size[good])
         bound = small / np.maximum(large, 1)
@@ -135,7 +135,7 @@ class Executions:
         masks: dict[int, Bools] = {}
         least, looked_at = 0.0, 0
         for place in checked(order.tolist()):
-            if bound[place] < least or looked_at > _MOST_LOOKED_AT:
+            if bound[place] < least or looked_at > _MAX_LOOKED_AT:
                 break
             one, other = int(bad[place]), int(good[place])
             if one not in masks:

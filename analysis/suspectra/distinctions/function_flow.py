@@ -86,7 +86,7 @@ class FunctionFlow:
         frozenset of int
             Of the nodes that dominate its source or post-dominate its target.
         """
-        nodes = {*self._dominators.of(way.source), *self._post_dominators.of(way.target)}
+        nodes = {*self._dominators.dominators(way.source), *self._post_dominators.dominators(way.target)}
         return frozenset(element for node in nodes for element in self.elements[node])
 
     @cached_property
@@ -174,7 +174,7 @@ class FunctionFlows:
             return None
         if edges.kind is EdgeKind.BLOCK:
             graph = _graph_of(self._program, int(elements.function[element])) if self._program else None
-            return _of_graph(graph, spectrum) if graph is not None else None
+            return _from_graph(graph, spectrum) if graph is not None else None
         file = int(elements.file[element])
         own = np.flatnonzero((edges.file == file) & ~edges.is_outcome)
         ends = zip(edges.source[own].tolist(), edges.target[own].tolist(), strict=True)
@@ -183,14 +183,14 @@ class FunctionFlows:
         source = self._source_of(elements.files[file])
         read = _read(source) if source is not None else None
         if read is None:
-            return _of_arcs(_connected(column, line), (), column, dict.fromkeys(column, True), spectrum, file)
+            return _from_arcs(_connected(column, line), (), column, dict.fromkeys(column, True), spectrum, file)
         arcs = _scope_with(read, line)
         if arcs is None:
             return None
         usual = [arc for arc, (rare, _) in arcs.items() if not rare or arc in column]
         others = [arc for arc, (rare, _) in arcs.items() if rare and arc not in column]
         recorded = {arc: edges.complete or arc in column or decides for arc, (_, decides) in arcs.items()}
-        return _of_arcs(usual, others, column, recorded, spectrum, file)
+        return _from_arcs(usual, others, column, recorded, spectrum, file)
 
 
 @lru_cache(maxsize=16)
@@ -235,7 +235,7 @@ def _node(end: int, otherwise: str) -> tuple[str, int]:
     return ("line" if end > 0 else otherwise, end)
 
 
-def _of_arcs(
+def _from_arcs(
     usual: Iterable[_Arc],
     rare: Iterable[_Arc],
     column: dict[_Arc, int],
@@ -269,7 +269,7 @@ def _graph_of(program: Program, function: int) -> FlowGraph | None:
     return _graphs_by_function(program).get(function)
 
 
-def _of_graph(graph: FlowGraph, spectrum: Spectrum) -> FunctionFlow:
+def _from_graph(graph: FlowGraph, spectrum: Spectrum) -> FunctionFlow:
     own = tuple(tuple(graph.elements_of(block).tolist()) for block in range(graph.blocks))
     line = spectrum.elements.line
     onwards: dict[int, list[int]] = {}

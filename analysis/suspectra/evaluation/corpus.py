@@ -323,7 +323,7 @@ class _Reader:
         place[order] = np.arange(len(order))
         functions = self._functions(number)
         files = tuple(number)
-        end_line = self._of_elements("end_line", line, order)
+        end_line = self._for_elements("end_line", line, order)
         file, line = file[order], line[order]
         if (end_line < line).any():
             raise ValueError("statements end before they begin")
@@ -331,12 +331,12 @@ class _Reader:
         for i, one in enumerate(functions):
             function[(file == one.file) & (line >= one.line) & (line <= one.end_line)] = i
         if not self._compiled:
-            function = self._of_elements("function", np.full(len(line), -1), order)
+            function = self._for_elements("function", np.full(len(line), -1), order)
             if len(function) and not (function.min() >= -1 and function.max() < len(functions)):
                 raise ValueError("function points outside")
         return Elements(files, file, line, end_line, function, functions), place
 
-    def _of_elements(self, name: str, default: Ints, order: Ints) -> Ints:
+    def _for_elements(self, name: str, default: Ints, order: Ints) -> Ints:
         """An array with a number per element, sorted like the elements."""
         given = self._integers(name) if name in self.arrays else default
         if len(given) != len(order):

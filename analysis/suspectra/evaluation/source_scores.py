@@ -11,12 +11,12 @@ from suspectra.errors import Problem, UsageError
 from suspectra.evaluation.scores import dependence_score
 from suspectra.program.program_dependence_graph import ProgramDependenceGraph
 
-Place = tuple[str, int]
+FileLine = tuple[str, int]
 """A file, and a line of it from 1."""
 
 
 def pdg_score(
-    sources: Mapping[str, bytes], report: Iterable[Place], faulty: Iterable[Place], *, all_faults: bool = False
+    sources: Mapping[str, bytes], report: Iterable[FileLine], faulty: Iterable[FileLine], *, all_faults: bool = False
 ) -> float:
     r"""Say which share of a program need not be examined, from the statements of a report on (paper 001, Equation 1).
 
@@ -50,7 +50,7 @@ def pdg_score(
     >>> pdg_score({"f.py": source}, [("f.py", 3)], [("f.py", 3)]), pdg_score({"f.py": source}, [], [("f.py", 3)])
     (0.8, 0.0)
     """
-    graph = ProgramDependenceGraph.of_sources(sources)
+    graph = ProgramDependenceGraph.from_sources(sources)
     faults = [node for place in faulty for node in graph.at(*place)]
     if not faults:
         cause, cure = "no faulty line has a statement", "name the line on which the faulty statement begins"

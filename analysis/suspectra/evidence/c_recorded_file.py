@@ -25,14 +25,14 @@ class CRecordedFile(MeasuredFile):
     >>> lines = np.array([1, 3], np.int32)
     >>> cart = MeasuredFile("cart.c", "60303ae2", lines, lines, np.array([-1, -1], np.int32), ())
     >>> as_run = SourceLines.from_text("cart.c", b"int total;\n\nint tax = 7;\n")
-    >>> CRecordedFile.of(cart, lambda: as_run).lines_in(b"int tax = 7; // per cent\n").tolist()
+    >>> CRecordedFile.from_file(cart, lambda: as_run).lines_in(b"int tax = 7; // per cent\n").tolist()
     [0, 0, 0, 1]
     """
 
     recorded: Callable[[], SourceLines | None]
 
     @classmethod
-    def of(cls, file: MeasuredFile, recorded: Callable[[], SourceLines | None]) -> CRecordedFile:
+    def from_file(cls, file: MeasuredFile, recorded: Callable[[], SourceLines | None]) -> CRecordedFile:
         """The same file with its digests.
 
         Parameters

@@ -151,7 +151,7 @@ class CRecordingSource:
         for file in files:
             known = previous.get(file.path)
             if known is None or known[0] is not file:
-                known = file, CRecordedFile.of(file, partial(self._recording.lines, file.digest or ""))
+                known = file, CRecordedFile.from_file(file, partial(self._recording.lines, file.digest or ""))
             self._files[file.path] = known
         return tuple(recorded for _, recorded in self._files.values())
 

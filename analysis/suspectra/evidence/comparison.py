@@ -74,10 +74,10 @@ class Comparison(NamedTuple):
             expected = expected.partition(" : ")[0]  # the text that the test gives
         if _CUT not in actual + expected:
             return cls(expected, actual)
-        return cls._of_part(stack.details) or cls(expected, actual)
+        return cls._for_part(stack.details) or cls(expected, actual)
 
     @classmethod
-    def _of_part(cls, details: Sequence[str]) -> Comparison | None:
+    def _for_part(cls, details: Sequence[str]) -> Comparison | None:
         """The last part that differs, which is the innermost; or the first line that does."""
         parts = [found for line in details if (found := _PART.fullmatch(line))]
         if parts:

@@ -72,14 +72,14 @@ class FileHits:
         >>> hits.line.tolist(), hits.source.tolist(), hits.target.tolist()
         ([3, 7], [3], [7])
         """
-        parts = [cls._of_identifier(data, identifier, row_of) for identifier in identifiers]
+        parts = [cls._from_identifier(data, identifier, row_of) for identifier in identifiers]
         if len(parts) == 1:
             return parts[0]
         names = ("line_row", "line", "arc_row", "source", "target")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     @classmethod
-    def _of_identifier(cls, data: CoverageData, identifier: int, row_of: Callable[[Ints], Ints]) -> FileHits:
+    def _from_identifier(cls, data: CoverageData, identifier: int, row_of: Callable[[Ints], Ints]) -> FileHits:
         nothing = np.zeros(0, np.int64)
         if data.has_arcs:
             contexts, source, target = data.arcs(identifier)

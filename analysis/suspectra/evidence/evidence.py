@@ -234,7 +234,7 @@ class Evidence:
     >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32))
     >>> evidence.spectrum().counts.ep.tolist()
     [1, 0]
-    >>> evidence.elements.files, evidence.program.files[0].path, evidence.of_c
+    >>> evidence.elements.files, evidence.program.files[0].path, evidence.is_c
     (('cart.py',), 'cart.py', False)
     >>> [test.name for test in evidence.failing], evidence.digests
     (['test_all'], {'cart.py': None})
@@ -280,7 +280,7 @@ class Evidence:
         return {file.path: file.digest for file in self.files}
 
     @property
-    def of_c(self) -> bool:
+    def is_c(self) -> bool:
         """Whether it is of a program in C or C++."""
         return any(is_c(file.path) for file in self.files)
 

@@ -96,7 +96,7 @@ class CauseTransitions(PathSearcher):
         """
         name = self.setting.test.name
         runs = self.setting.tests.machine(name)
-        failing = Side.of_test(runs, name, self._failing_states(runs))
+        failing = Side.for_test(runs, name, self._failing_states(runs))
         nearest = sorted(self.setting.passing, key=lambda other: _function(other) != _function(name))  # stable
         candidates: list[tuple[int, int, Side]] = []
         for order, other in enumerate(nearest[: limits.candidates or MAX_PASSING]):
@@ -197,7 +197,7 @@ class CauseTransitions(PathSearcher):
             self.problems.append(error.problem)
             return None
         if run.answer.outcome is Outcome.PASSED:
-            return Side.of_test(runs, test, run)
+            return Side.for_test(runs, test, run)
         self.problems.append(not_passing(test))
         return None
 

@@ -101,7 +101,7 @@ class ForcedPaths(PathSearcher):
     A test that passes if the only decision of the program comes out the other way:
 
     >>> import time
-    >>> from suspectra.experiments.recorded_paths import Paths, Place
+    >>> from suspectra.experiments.recorded_paths import Paths, EventSite
     >>> from suspectra.experiments.repeated_tests import FailingTest
     >>> from suspectra.experiments.runs import Runs
     >>> from suspectra.location import Location
@@ -117,7 +117,7 @@ class ForcedPaths(PathSearcher):
     ...         pass
     >>> class Known(Paths):
     ...     def path(self, answer):
-    ...         number = self.number("cart.py", "decision", 0, Place("if", Location("cart.py", 2, 2), 4, ""))
+    ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
     ...         return Path.from_events([(number, -1, int(answer["outcome"] == "passed"))])
     >>> class Tests(dict):
     ...     def machine(self, name):

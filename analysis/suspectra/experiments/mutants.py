@@ -260,7 +260,7 @@ class Mutants:
             try:
                 test = self.tests[name]
             except EvidenceError as error:
-                self._say(error.problem)
+                self._report(error.problem)
                 continue
             left = {one.experiment(name).key: one for one in several if broken[one] < self.enough_broken}
             for experiment in test.experiments(left.values(), end):
@@ -302,7 +302,7 @@ class Mutants:
                 found += [Mutation(file, source, one) for one in made if one.edit.line in lines]
             if (elements.function[own] < 0).any():
                 cause = "code that runs while it is imported was not mutated: it has run before the tests"
-                self._say(Problem(file, "", cause, "move what may be at fault into a function"))
+                self._report(Problem(file, "", cause, "move what may be at fault into a function"))
         return found
 
     def _passing_tests(self, file: str, line: int) -> list[str]:
@@ -335,15 +335,15 @@ class Mutants:
         try:
             return None if source is None else _all_mutants(source)
         except RecursionError:
-            self._say(
+            self._report(
                 Problem(file, "", "it can't be mutated: it is nested too deeply", "split its longest expressions")
             )
             return None
         except _UNPARSABLE as error:
-            self._say(Problem(file, "", f"it can't be mutated: {error}", "check its syntax"))
+            self._report(Problem(file, "", f"it can't be mutated: {error}", "check its syntax"))
             return None
 
-    def _say(self, problem: Problem) -> None:
+    def _report(self, problem: Problem) -> None:
         if problem not in self.problems:
             self.problems.append(problem)
 

@@ -251,13 +251,13 @@ class NearestPath(PathSearcher):
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> from suspectra.experiments.recorded_paths import Paths, Place, RecordedPath
+    >>> from suspectra.experiments.recorded_paths import Paths, EventSite, RecordedPath
     >>> from suspectra.experiments.repeated_tests import FailingTest
     >>> from suspectra.experiments.runs import Answer
     >>> from suspectra.location import Location
     >>> class Known(Paths):
     ...     def record(self, runs, test, seconds):
-    ...         number = self.number("cart.py", "decision", 0, Place("if", Location("cart.py", 2, 2), 4, ""))
+    ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
     ...         outcome, taken = (Outcome.FAILED, 1) if test == "test_free" else (Outcome.PASSED, 0)
     ...         return RecordedPath(Answer(outcome, 0.1, ""), Path.from_events([(number, -1, taken)]))
     >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name: None)

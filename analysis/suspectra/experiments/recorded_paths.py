@@ -33,7 +33,7 @@ MAX_EVENTS = 10_000_000
 """Decisions that a run may make while its path is recorded."""
 
 
-class Place(NamedTuple):
+class EventSite(NamedTuple):
     """What events of a path execute.
 
     Parameters
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
     Examples
     --------
-    >>> Place("if", Location("cart.py", 8, 8), 7, "").location.short
+    >>> EventSite("if", Location("cart.py", 8, 8), 7, "").location.short
     'cart.py:8'
     """
 
@@ -91,7 +91,7 @@ class Paths:
 
     Attributes
     ----------
-    places : list of Place
+    places : list of EventSite
         What the statements of paths are.
 
     Examples
@@ -128,12 +128,12 @@ class Paths:
     >>> again = paths.from_answer(*InThisProcess().ask("test_price", [PATH], steps=10, seconds=10))
     >>> again.path.statement.tolist(), len(paths.table("cart.py")) > 0
     ([0, 1], True)
-    >>> paths.number("cart.py", "decision", 1, Place("if", Location("cart.py", 9, 9), 4, ""))
+    >>> paths.number("cart.py", "decision", 1, EventSite("if", Location("cart.py", 9, 9), 4, ""))
     2
     """
 
     def __init__(self, workspace: FilePath):
-        self.places: list[Place] = []
+        self.places: list[EventSite] = []
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._read = SourceReader(FilePath(os.path.realpath(workspace)))
         self._tables: dict[str, PointDependences] = {}
@@ -236,7 +236,7 @@ class Paths:
         instance = int(np.count_nonzero(path.statement[: position + 1] == statement))
         return ReportedPlace(place.location, place.kind, instance, truth(int(path.outcome[position])), wanted)
 
-    def number(self, file: str, kind: str, index: int, place: Place) -> int:
+    def number(self, file: str, kind: str, index: int, place: EventSite) -> int:
         """The number of a decision or a function, the same in all runs.
 
         Parameters
@@ -247,7 +247,7 @@ class Paths:
             Whether it is a decision or a call.
         index : int
             Which one of its file.
-        place : Place
+        place : EventSite
             What is known of it.
 
         Returns
@@ -274,7 +274,7 @@ class Paths:
             Without any point where the source can't be read.
         """
         if file not in self._tables:
-            self._tables[file] = PointDependences.of_source(self._read(file) or b"")
+            self._tables[file] = PointDependences.from_source(self._read(file) or b"")
         return self._tables[file]
 
 
@@ -297,7 +297,7 @@ class _Program:
         inside: dict[str, list[tuple[tuple[int, int], tuple[int, int], int]]] = {}
         for file, first, all_ in functions:
             for index, (line, column, end_line, end_column, name) in enumerate(all_):
-                place = Place(CALL, Location(file, line, end_line), column, name)
+                place = EventSite(CALL, Location(file, line, end_line), column, name)
                 self.function_statement[first + index] = paths.number(file, CALL, index, place)
                 self.function_file[first + index] = self._file_of[file]
                 inside.setdefault(file, []).append(((line, column), (end_line, end_column), first + index))
@@ -307,7 +307,7 @@ class _Program:
         self.decision_function = np.full(total, -1, np.int64)
         for file, first, decisions in sites:
             for index, (kind, line, column, end_line, end_column, _) in enumerate(decisions):
-                place = Place(kind, Location(file, line, end_line), column, "")
+                place = EventSite(kind, Location(file, line, end_line), column, "")
                 self.decision_statement[first + index] = paths.number(file, "decision", index, place)
                 point = self._tables[self._file_of[file]].decision(Span(line, column, end_line, end_column))
                 self.decision_point[first + index] = point + first_point[file] if point >= 0 else -1

@@ -24,7 +24,7 @@ MEMORY, FILE_SIZE = 2 << 30, 64 << 20
 """Bytes that an altered run may take besides what the waiting process has, and may write into a file."""
 
 
-class Place(NamedTuple):
+class DecisionSite(NamedTuple):
     """A decision of the program.
 
     Parameters
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
     Examples
     --------
-    >>> Place("cart.py", number=0, kind="if", line=2, column=4, end_line=2, guard=False).kind
+    >>> DecisionSite("cart.py", number=0, kind="if", line=2, column=4, end_line=2, guard=False).kind
     'if'
     """
 
@@ -92,7 +92,7 @@ class Trace:
     ----------
     answer : Answer
         How it ended.
-    places : tuple of Place
+    places : tuple of DecisionSite
         The decisions of all sources that were loaded, in the order of their names.
     decisions : ndarray of int64, shape (k,)
         For each decision twice its index in `places`, and 1 more where it came out true.
@@ -115,7 +115,7 @@ class Trace:
     """
 
     answer: Answer
-    places: tuple[Place, ...]
+    places: tuple[DecisionSite, ...]
     decisions: Ints
     sources: Mapping[str, str]
 
@@ -133,14 +133,14 @@ class Trace:
         Trace
             Comparable with other runs, in whatever order they loaded the sources.
         """
-        places: list[Place] = []
+        places: list[DecisionSite] = []
         moved = np.zeros(1, np.int64)
         for path, first, sites in sorted(answer.get("sites", ())):
             if first + len(sites) > len(moved):
                 moved = np.concatenate([moved, np.zeros(first + len(sites) - len(moved), np.int64)])
             moved[first : first + len(sites)] = np.arange(len(places), len(places) + len(sites))
             for number, (kind, line, column, end_line, _, guard) in enumerate(sites):
-                places.append(Place(path, number, kind, line, column, end_line, guard))
+                places.append(DecisionSite(path, number, kind, line, column, end_line, guard))
         raw = np.array(answer.get("decisions", ()), np.int64)
         rest = answer.copy()
         rest.pop("decisions", None)  # they are large

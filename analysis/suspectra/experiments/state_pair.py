@@ -14,7 +14,7 @@ from suspectra.experiments.recorded_statements import RecordedRun, Statements, s
 from suspectra.experiments.runs import Answer, Runs
 from suspectra.location import Location
 from suspectra.paths.delta_debugging import Differences, Verdict, isolate
-from suspectra.paths.memory import Place, StateDifference, compare_states, content_at
+from suspectra.paths.memory import AccessPath, StateDifference, compare_states, content_at
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import CausePlace, CauseSteps, Transition, cause_steps
 from suspectra_recorder.experiments.exchange import MemoryGraph
@@ -36,7 +36,7 @@ class _Failure(NamedTuple):
     sides: tuple[str, ...]
 
     @classmethod
-    def of(cls, answer: Answer) -> _Failure:
+    def from_answer(cls, answer: Answer) -> _Failure:
         noted = answer.noted
         sides = noted.get("failed") or [[]]
         return cls(answer.exception, tuple(noted.get("raised") or ()), noted.get("line", 0), tuple(sides[-1]))
@@ -71,7 +71,7 @@ class Side(NamedTuple):
     --------
     >>> from suspectra.paths.path import Path
     >>> run = RecordedRun(Answer(Outcome.PASSED, 0.1, ""), Path.from_events([(0, -1, -1)]))
-    >>> Side.of_test(None, "test_a", run).name
+    >>> Side.for_test(None, "test_a", run).name
     'test_a'
     """
 
@@ -82,7 +82,7 @@ class Side(NamedTuple):
     run: RecordedRun
 
     @classmethod
-    def of_test(cls, runs: Runs, test: str, run: RecordedRun) -> Side:
+    def for_test(cls, runs: Runs, test: str, run: RecordedRun) -> Side:
         """The run of a test with its own input.
 
         Parameters
@@ -132,7 +132,7 @@ class StatePair:
     >>> statements = Statements()
     >>> statements.locations.append(Location("cart.py", 8, 8))
     >>> failing, passing = (
-    ...     Side.of_test(None, test, RecordedRun(Answer(outcome, 0.1, ""), Path.from_events([(0, -1, -1)])))
+    ...     Side.for_test(None, test, RecordedRun(Answer(outcome, 0.1, ""), Path.from_events([(0, -1, -1)])))
     ...     for test, outcome in (("test_a", Outcome.FAILED), ("test_b", Outcome.PASSED))
     ... )
     >>> pair = StatePair(statements, failing, passing, end=0.0)
@@ -148,14 +148,14 @@ class StatePair:
         self._statements, self._end = statements, end
         self.failing, self.passing = failing, passing
         self.points = comparable_points(failing.run.path, passing.run.path)
-        self._failure = _Failure.of(failing.run.answer)
+        self._failure = _Failure.from_answer(failing.run.answer)
         fails = passing.run.answer.outcome is Outcome.FAILED
-        self._passing_failure = _Failure.of(passing.run.answer) if fails else None
+        self._passing_failure = _Failure.from_answer(passing.run.answer) if fails else None
         self._fixed: dict[str, None] = {}
         self._full = self._not_minimal = False
         self._with_differences = 0
         self._causes: dict[int, tuple[CausePlace, ...]] = {}
-        self._places: dict[int, Place] = {}  # the first one of each cause
+        self._places: dict[int, AccessPath] = {}  # the first one of each cause
         self._writers: dict[tuple[int, int], int] = {}
         self._passed = False
         self.runs = 0
@@ -255,7 +255,7 @@ class StatePair:
         changes = [one.change for one in differences]
         side = self.passing
         answer, _ = state_before(side.runs, side.test, side.run, point, changes)
-        failure = _Failure.of(answer) if answer.outcome is Outcome.FAILED else None
+        failure = _Failure.from_answer(answer) if answer.outcome is Outcome.FAILED else None
         as_before = answer.outcome is side.run.answer.outcome and failure == self._passing_failure
         self._passed = as_before and not answer.noted.get("refused")
         return None if as_before or answer.noted.get("refused") else failure
@@ -298,7 +298,7 @@ class StatePair:
         number = int(statement[position])
         return self.location(position), int(np.count_nonzero(statement[: position + 1] == number))
 
-    def _writer(self, since: int, until: int, place: Place) -> int:
+    def _writer(self, since: int, until: int, place: AccessPath) -> int:
         """The position of the statement after which the failing run had in a place what it has before `until`.
 
         Between two points that can be compared, the failing run may have executed others.

@@ -169,10 +169,11 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
 
     Examples
     --------
-    >>> from suspectra.experiments.runs import Place
+    >>> from suspectra.experiments.runs import DecisionSite
     >>> from suspectra.experiments.switching import Switch
     >>> lines = (2, 2, 8, 9)
-    >>> several = [Switch(Place("cart.py", n, "if", line, 4, line, False), n + 1) for n, line in enumerate(lines)]
+    >>> sites = [DecisionSite("cart.py", number, "if", line, 4, line, False) for number, line in enumerate(lines)]
+    >>> several = [Switch(site, instance) for instance, site in enumerate(sites, 1)]
     >>> suspicion = {2: 1.0, 8: 0.7}
     >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0))
     >>> [(one.place.line, one.instance) for one in chosen]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.experiment import EVERY, Experiment
-from suspectra.experiments.runs import Alteration, Place, Trace
+from suspectra.experiments.runs import Alteration, DecisionSite, Trace
 from suspectra_recorder.experiments.exchange import Job
 
 FEW = 10
@@ -26,7 +26,7 @@ class Switch(Alteration):
 
     Parameters
     ----------
-    place : Place
+    place : DecisionSite
         The decision.
     instance : int
         Its how many-th time, from 1, or `suspectra.experiment.EVERY`.
@@ -35,14 +35,14 @@ class Switch(Alteration):
 
     Examples
     --------
-    >>> switch = Switch(Place("cart.py", 3, "if", 8, 4, 8, False), instance=2)
+    >>> switch = Switch(DecisionSite("cart.py", 3, "if", 8, 4, 8, False), instance=2)
     >>> switch.to_json()
     {'kind': 'switch', 'file': 'cart.py', 'number': 3, 'instance': 2}
     >>> switch.experiment("test_cart").line
     8
     """
 
-    place: Place
+    place: DecisionSite
     instance: int
     action: str = "other"
 
@@ -67,7 +67,7 @@ class Switch(Alteration):
         )
 
 
-def switches(trace: Trace, wanted: Callable[[Place], bool] = lambda place: True) -> Iterator[Switch]:
+def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place: True) -> Iterator[Switch]:
     """All switches there are, in the order that pays: every time, then single times, the last ones first.
 
     Parameters

@@ -35,8 +35,8 @@ class Turns(Alteration):
 
     Examples
     --------
-    >>> from suspectra.experiments.runs import Place
-    >>> check = Switch(Place("cart.py", 0, "if", 8, 4, 8, guard=True), instance=2)
+    >>> from suspectra.experiments.runs import DecisionSite
+    >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=True), instance=2)
     >>> turns = Turns((check,))
     >>> turns.to_json() == check.to_json(), turns.path_job, turns.skips_check
     (True, {'kind': 'path', 'switched': [('cart.py', 0, 2)]}, True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from suspectra.dependences.exploration import Constraint, Term
 from suspectra_recorder.experiments.characters import FIRST, LAST
 
-_LARGEST = 10**9  # of a number that nothing bounds, besides what the failing input has
+_MAX_NUMBER = 10**9  # of a number that nothing bounds, besides what the failing input has
 
 
 def domain(parts: Iterable[tuple[str, str, float]], strategies: Mapping[str, str]) -> list[Constraint]:
@@ -123,7 +123,7 @@ def _number(node: ast.expr | None) -> float | None:
 def _bounds(strategy: ast.Call | None, value: float) -> tuple[float, float]:
     options = {} if strategy is None else _options(strategy)
     least, most = _number(options.get("min_value")), _number(options.get("max_value"))
-    furthest = max(_LARGEST, 2 * abs(value))
+    furthest = max(_MAX_NUMBER, 2 * abs(value))
     return (-furthest if least is None else least), (furthest if most is None else most)
 
 

@@ -47,7 +47,7 @@ class InputTransitions(CauseTransitions):
         self.notes.insert(0, report.summary)
         machine = self.setting.tests.machine(name)
         given, other = (GivenInput(machine, inputs.job(run)) for run in (inputs.failing, found))
-        failing = Side.of_test(given, name, self._failing_states(given))
+        failing = Side.for_test(given, name, self._failing_states(given))
         run = self.statements.record(other, name, TRACE_S)
         if run.answer.outcome is not found.answer.outcome:
             yield replace(report, technique=self.technique, notes=(*self.notes, UNSEEN))

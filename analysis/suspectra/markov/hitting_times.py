@@ -273,9 +273,9 @@ class HittingTimeSolver:
             log_steps = np.where(np.isfinite(commute), np.log(steps), log_commute)
         certain = probability == 1
         steps[certain], log_steps[certain] = 0.0, -np.inf
-        return self._of_locations(steps, log_steps)
+        return self._for_locations(steps, log_steps)
 
-    def _of_locations(self, steps: Floats, log_steps: Floats) -> HittingTimes:
+    def _for_locations(self, steps: Floats, log_steps: Floats) -> HittingTimes:
         chain = self.chain
         known = slice(chain.first_location, chain.first_hub)
         result = np.full((2, chain.locations), np.inf)
@@ -336,11 +336,11 @@ def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTime
     [0.5, 1.5, 9999.5]
     """
     if chain.is_ranked_list:
-        return _of_ranked_list(chain.group_of_location)
+        return _for_ranked_list(chain.group_of_location)
     return HittingTimeSolver(chain, progress=progress).from_start()
 
 
-def _of_ranked_list(group: Ints) -> HittingTimes:
+def _for_ranked_list(group: Ints) -> HittingTimes:
     """The hitting times of the chain of Definition 28, a birth-death chain of groups, in logarithms.
 
     With L locations, u = (L-1)/2L up and d = 1/2L down, the next group takes t_i = (3/2 + u·t_{i-1})/d steps from

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from suspectra.mutation.parsed_source import ParsedSource, Span
-from suspectra.mutation.precedence import Precedence, demanded, of_expression, of_operator
+from suspectra.mutation.precedence import Precedence, demanded, precedence_of_expression, precedence_of_operator
 from suspectra.mutation.scopes import Attributes, Variables
 
 Change = tuple[Span, str]
@@ -188,8 +188,8 @@ class Site:
             In parentheses where it needs them.
         """
         text = self.source.segment(node)
-        broken = "\n" in text and (of_expression(node) < Precedence.ATOM or isinstance(node, ast.Constant))
-        return f"({text})" if broken or of_expression(node) < least else text
+        broken = "\n" in text and (precedence_of_expression(node) < Precedence.ATOM or isinstance(node, ast.Constant))
+        return f"({text})" if broken or precedence_of_expression(node) < least else text
 
     def between(self, left: ast.expr, right: ast.expr, symbol: str) -> Span | None:
         """Where the operator between two operands is; None where it is not found.
@@ -266,7 +266,7 @@ def _arithmetic(site: Site) -> Iterator[Change]:
     """``+`` → ``-``, ``a - b`` → ``a``, ``-a`` → ``a``, ``+=`` → ``-=``."""
     node = site.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
-        yield site.put(node, site.operand(node.operand, Precedence.UNARY), of_expression(node.operand))
+        yield site.put(node, site.operand(node.operand, Precedence.UNARY), precedence_of_expression(node.operand))
     elif isinstance(node, ast.AugAssign):
         symbol = _SYMBOLS[type(node.op)]
         place = site.between(node.target, node.value, f"{symbol}=")
@@ -279,15 +279,15 @@ def _arithmetic(site: Site) -> Iterator[Change]:
             yield from _other_operators(site, node)
         for kept, dropped in ((node.left, node.right), (node.right, node.left)):
             if not _is_neutral(type(node.op), dropped):
-                yield site.put(node, site.operand(kept, Precedence.ANY), of_expression(kept))
+                yield site.put(node, site.operand(kept, Precedence.ANY), precedence_of_expression(kept))
 
 
 def _other_operators(site: Site, node: ast.BinOp) -> Iterator[Change]:
     for other in _ARITHMETIC.get(type(node.op), ()):
         if _is_neutral(other, node.left) or _is_neutral(other, node.right):
             continue  # the same as the other operand alone
-        level = of_operator(other())
-        if level == of_operator(node.op):
+        level = precedence_of_operator(other())
+        if level == precedence_of_operator(node.op):
             place = site.between(node.left, node.right, _SYMBOLS[type(node.op)])
             if place is not None:
                 yield place, _SYMBOLS[other]
@@ -313,9 +313,9 @@ def _logical(site: Site) -> Iterator[Change]:
     for left_out in range(len(node.values)):
         rest = [value for number, value in enumerate(node.values) if number != left_out]
         if len(rest) == 1:
-            yield site.put(node, site.operand(rest[0], Precedence.ANY), of_expression(rest[0]))
+            yield site.put(node, site.operand(rest[0], Precedence.ANY), precedence_of_expression(rest[0]))
         else:
-            own = of_expression(node)
+            own = precedence_of_expression(node)
             text = f" {word} ".join(site.operand(value, Precedence(own + 1)) for value in rest)
             yield site.put(node, text, own)
 
@@ -344,7 +344,7 @@ def _negation(site: Site) -> Iterator[Change]:
     """``if a`` → ``if not a``, ``not a`` → ``a``."""
     node, parent = site.node, site.parent
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield site.put(node, site.operand(node.operand, Precedence.ANY), of_expression(node.operand))
+        yield site.put(node, site.operand(node.operand, Precedence.ANY), precedence_of_expression(node.operand))
         return
     tested = getattr(parent, "test", None) is node or isinstance(parent, ast.BoolOp)
     tested |= isinstance(parent, ast.comprehension) and node in parent.ifs
@@ -358,7 +358,7 @@ def _argument(site: Site) -> Iterator[Change]:
     node = site.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, (*_NOT_COMMUTATIVE, ast.Add)):
         if _may_be_swapped(node):
-            level = of_operator(node.op)
+            level = precedence_of_operator(node.op)
             least = Precedence.AWAIT if level is Precedence.POWER else level
             after = Precedence.UNARY if level is Precedence.POWER else Precedence(level + 1)
             left, right = site.operand(node.right, least), site.operand(node.left, after)

@@ -11,7 +11,8 @@ class Precedence(IntEnum):
 
     Examples
     --------
-    >>> of_expression(ast.parse("a + b", mode="eval").body) > of_expression(ast.parse("a and b", mode="eval").body)
+    >>> plus, both = (ast.parse(text, mode="eval").body for text in ("a + b", "a and b"))
+    >>> precedence_of_expression(plus) > precedence_of_expression(both)
     True
     """
 
@@ -55,7 +56,7 @@ _OTHERS: dict[type[ast.expr], Precedence] = {
 }
 
 
-def of_operator(operator: ast.operator) -> Precedence:
+def precedence_of_operator(operator: ast.operator) -> Precedence:
     """How tightly a binary operator binds.
 
     Parameters
@@ -70,13 +71,13 @@ def of_operator(operator: ast.operator) -> Precedence:
 
     Examples
     --------
-    >>> of_operator(ast.Mult()).name
+    >>> precedence_of_operator(ast.Mult()).name
     'PRODUCT'
     """
     return _BINARY.get(type(operator), Precedence.PRODUCT)
 
 
-def of_expression(node: ast.expr) -> Precedence:
+def precedence_of_expression(node: ast.expr) -> Precedence:
     """How tightly an expression binds without parentheses.
 
     Parameters
@@ -91,7 +92,7 @@ def of_expression(node: ast.expr) -> Precedence:
 
     Examples
     --------
-    >>> of_expression(ast.parse("not a", mode="eval").body).name
+    >>> precedence_of_expression(ast.parse("not a", mode="eval").body).name
     'NOT'
     """
     if isinstance(node, ast.BoolOp):
@@ -99,7 +100,7 @@ def of_expression(node: ast.expr) -> Precedence:
     if isinstance(node, ast.UnaryOp):
         return Precedence.NOT if isinstance(node.op, ast.Not) else Precedence.UNARY
     if isinstance(node, ast.BinOp):
-        return of_operator(node.op)
+        return precedence_of_operator(node.op)
     return _OTHERS.get(type(node), Precedence.ATOM)
 
 
@@ -125,10 +126,10 @@ def demanded(parent: ast.AST, node: ast.expr) -> Precedence:
     ('PRODUCT', 'UNARY')
     """
     if isinstance(parent, (ast.BoolOp, ast.UnaryOp)):
-        own = of_expression(parent)
+        own = precedence_of_expression(parent)
         return Precedence(own + 1) if isinstance(parent, ast.BoolOp) else own
     if isinstance(parent, ast.BinOp):
-        return _of_operand(parent, node)
+        return _for_operand(parent, node)
     if isinstance(parent, (ast.Compare, ast.Starred)):
         return Precedence.BIT_OR
     if isinstance(parent, ast.IfExp):
@@ -144,8 +145,8 @@ def demanded(parent: ast.AST, node: ast.expr) -> Precedence:
     return Precedence.ANY
 
 
-def _of_operand(parent: ast.BinOp, node: ast.expr) -> Precedence:
-    own = of_operator(parent.op)
+def _for_operand(parent: ast.BinOp, node: ast.expr) -> Precedence:
+    own = precedence_of_operator(parent.op)
     if own is Precedence.POWER:
         return Precedence.AWAIT if node is parent.left else Precedence.UNARY
     return own if node is parent.left else Precedence(own + 1)

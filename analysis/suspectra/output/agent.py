@@ -84,7 +84,7 @@ def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = M
 def _ranking(ranking: Listing, sources: Sources, most: int) -> RankingAnswer:
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
-        own, counts = ranking.of_group(group, most), group.report.spectrum.counts
+        own, counts = ranking.for_group(group, most), group.report.spectrum.counts
         groups.append(
             {
                 "title": as_data(group.title),
@@ -298,7 +298,7 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
 def _again(evidence: Evidence) -> str:
     """What to run after a change. Tests of C and C++ are in programs, which were built before."""
-    if evidence.of_c:
+    if evidence.is_c:
         return "build, then run suspectra record-c as before"
     return "suspectra record --failed-and-affected -- pytest"
 

@@ -102,7 +102,7 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             besides=besides(evidence),
             groups=list(_groups(ranking, heat, sources)),
             failure_groups=[
-                _failure_group(group, ranking.of_group(group, _GROUP_TOP)) for group, _ in ranking.sections
+                _failure_group(group, ranking.for_group(group, _GROUP_TOP)) for group, _ in ranking.sections
             ],
             chains=list(_chains(ranking, model, sources)) if model else [],
             evidence=evidence.source,

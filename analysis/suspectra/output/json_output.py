@@ -93,7 +93,7 @@ def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
         "uncovered": ranked.group.uncovered,
     }
     out.write(json.dumps(head)[:-1])
-    listed = ranking.of_group(ranked, ranking.top)
+    listed = ranking.for_group(ranked, ranking.top)
     _write_suspects((entry for entry in listed.entries() if entry["ef"]), out, "   ")
     out.write("}")
 

@@ -16,7 +16,7 @@ from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport
 from suspectra.techniques.formulas import in_words
 
-LARGEST = sys.float_info.max
+MAX_SCORE = sys.float_info.max
 
 
 class Entry(TypedDict):
@@ -80,7 +80,7 @@ class Listing:
     (1, 2, 'and 2 more of the same rank')
     >>> [(group.title, section.report.suspect(0).score) for group, section in listing.sections]
     [('program:1', 1.0), ('program:3', 1.0)]
-    >>> listing.of_group(groups[0]).shown
+    >>> listing.for_group(groups[0]).shown
     2
     >>> [ranks.tolist() for ranks in listing.group_ranks()]
     [[1, 1, 2], [1, 1, 1]]
@@ -101,9 +101,9 @@ class Listing:
         """A listing for each failure group, if there are several, of what its tests execute."""
         if len(self.groups) < 2:
             return []
-        return [(group, self.of_group(group, self.top)) for group in self.groups]
+        return [(group, self.for_group(group, self.top)) for group in self.groups]
 
-    def of_group(self, group: RankedGroup, top: int | None = None) -> Listing:
+    def for_group(self, group: RankedGroup, top: int | None = None) -> Listing:
         """List what the tests of a failure group execute.
 
         Parameters
@@ -201,7 +201,7 @@ class Listing:
             elements.line[order],
             elements.end_line[order],
             elements.function[order],
-            report.scores[:count].clip(-LARGEST, LARGEST),
+            report.scores[:count].clip(-MAX_SCORE, MAX_SCORE),
             report.rank_best[:count],
             report.rank_average[:count],
             report.rank_worst[:count],

@@ -106,7 +106,7 @@ def write_first_suspects(ranking: Listing, out: TextIO) -> None:
     style = Style(out)
     for group in ranking.groups[:MAX_GROUPS]:
         out.write(style(safe(group.heading), "bold") + "\n")
-        listing = ranking.of_group(group, MAX_SUSPECTS)
+        listing = ranking.for_group(group, MAX_SUSPECTS)
         for entry in listing.entries():
             place = style(safe(f"{entry['file']}:{entry['line']}"), "red")
             function = safe(f"  {entry['function']}" if entry["function"] else "")

@@ -8,7 +8,7 @@ from typing import TextIO
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
-from suspectra.output.ranking import LARGEST, Entry, Listing
+from suspectra.output.ranking import MAX_SCORE, Entry, Listing
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.quantity import enumeration
 from suspectra.report import changed_words
@@ -161,10 +161,10 @@ def score_text(score: float) -> str:
 
     Examples
     --------
-    >>> score_text(0.70711), score_text(123456.7), score_text(LARGEST)
+    >>> score_text(0.70711), score_text(123456.7), score_text(MAX_SCORE)
     ('0.7071', '1.2346e+05', '∞')
     """
-    if abs(score) == LARGEST:
+    if abs(score) == MAX_SCORE:
         return "∞" if score > 0 else "-∞"
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
 

@@ -22,7 +22,7 @@ _WITH_IDENTITY = ("list", "dict", "set", "object", "other")
 _NO_NODES: list[MemoryNode] = []
 
 
-class Place(NamedTuple):
+class AccessPath(NamedTuple):
     """A place in a state.
 
     Parameters
@@ -40,9 +40,9 @@ class Place(NamedTuple):
 
     Examples
     --------
-    >>> str(Place(0, "sort", "items", ("[i2", ".price"))), str(Place(0, "sort", "items", (), of_length=True))
+    >>> str(AccessPath(0, "sort", "items", ("[i2", ".price"))), str(AccessPath(0, "sort", "items", (), of_length=True))
     ('items[2].price', 'len(items)')
-    >>> str(Place(0, "sort", "known", ("{sx",)))
+    >>> str(AccessPath(0, "sort", "known", ("{sx",)))
     "'x' in known"
     """
 
@@ -69,7 +69,7 @@ class StateDifference(NamedTuple):
 
     Parameters
     ----------
-    place : Place
+    place : AccessPath
         Where.
     failing, passing : str
         What is there in each run, for people.
@@ -84,7 +84,7 @@ class StateDifference(NamedTuple):
     ('a', '1', '2')
     """
 
-    place: Place
+    place: AccessPath
     failing: str
     passing: str
     change: MemoryChange
@@ -136,14 +136,14 @@ def compare_states(failing: MemoryGraph, passing: MemoryGraph) -> ComparedStates
     return _Comparison(failing, passing).compared()
 
 
-def content_at(state: MemoryGraph, place: Place) -> str | None:
+def content_at(state: MemoryGraph, place: AccessPath) -> str | None:
     """Say what a place of a state contains, to find out whether another state has something else there.
 
     Parameters
     ----------
     state : MemoryGraph
         The state.
-    place : Place
+    place : AccessPath
         Where to look.
 
     Returns
@@ -155,7 +155,7 @@ def content_at(state: MemoryGraph, place: Place) -> str | None:
     --------
     >>> nodes = [("list", "", [("[i0", 1)], 1), ("value", "i2", [], 0)]
     >>> state = {"variables": [(0, "f", "a", 0)], "nodes": nodes, "full": False}
-    >>> content_at(state, Place(0, "f", "a", ("[i0",))), content_at(state, Place(0, "f", "b", ()))
+    >>> content_at(state, AccessPath(0, "f", "a", ("[i0",))), content_at(state, AccessPath(0, "f", "b", ()))
     ('value i2', None)
     """
     variables = {(depth, function, name): node for depth, function, name, node in state["variables"]}
@@ -172,17 +172,19 @@ class _Comparison:
     def __init__(self, failing: MemoryGraph, passing: MemoryGraph):
         self._ours, self._theirs = failing["nodes"], passing["nodes"]
         self._failing, self._passing = failing, passing
-        self._mates: dict[int, tuple[int, Place]] = {}  # of nodes of the failing run: those of the other, and where
+        self._mates: dict[
+            int, tuple[int, AccessPath]
+        ] = {}  # of nodes of the failing run: those of the other, and where
         self._used: set[int] = set()
-        self._found: list[tuple[Place, int | None, int | None]] = []
+        self._found: list[tuple[AccessPath, int | None, int | None]] = []
         self._fixed: list[str] = []
-        self._pending: deque[tuple[Place, int, int]] = deque()
+        self._pending: deque[tuple[AccessPath, int, int]] = deque()
 
     def compared(self) -> ComparedStates:
         there = {(depth, function, name): node for depth, function, name, node in self._passing["variables"]}
         # objects are named by the outermost function that knows them, so their names stay the same during calls
         for depth, function, name, node in sorted(self._failing["variables"], key=lambda one: one[0]):
-            place = Place(depth, function, name, ())
+            place = AccessPath(depth, function, name, ())
             if (depth, function, name) in there:
                 self._pending.append((place, node, there[depth, function, name]))
             else:
@@ -193,7 +195,7 @@ class _Comparison:
         differences = [made for one in self._found if (made := self._difference(*one)) is not None]
         return ComparedStates(differences, self._fixed)
 
-    def _compare(self, place: Place, our: int, their: int) -> None:
+    def _compare(self, place: AccessPath, our: int, their: int) -> None:
         kind, text, _, _ = self._ours[our]
         if kind in _WITH_IDENTITY and (our in self._mates or their in self._used):
             if self._mates.get(our, (-1, place))[0] != their:
@@ -210,7 +212,7 @@ class _Comparison:
         elif kind not in ("value", "name"):
             self._compare_parts(place, our, their)
 
-    def _compare_parts(self, place: Place, our: int, their: int) -> None:
+    def _compare_parts(self, place: AccessPath, our: int, their: int) -> None:
         kind, _, _, size = self._ours[our]
         ours, theirs = _parts(self._ours[our]), _parts(self._theirs[their])
         complete = len(ours) == size and len(theirs) == self._theirs[their][3]
@@ -228,7 +230,7 @@ class _Comparison:
             elif complete and not (kind == "list" and step[0] == "["):
                 self._found.append((at, ours.get(step), theirs.get(step)))
 
-    def _difference(self, place: Place, our: int | None, their: int | None) -> StateDifference | None:
+    def _difference(self, place: AccessPath, our: int | None, their: int | None) -> StateDifference | None:
         change: MemoryChange = {
             "depth": place.depth,
             "name": place.name,

@@ -78,15 +78,15 @@ class Watchdog:
 
     def end(self) -> None:
         """End the run: ask first, and kill after `END_TIMEOUT_S`. Returns at once."""
-        self._say(b"end\n")
+        self._send(b"end\n")
 
     def kill(self) -> None:
         """Kill the run without asking. Returns at once."""
-        self._say(b"kill\n")
+        self._send(b"kill\n")
 
     def release(self) -> None:
         """Stop watching, as the run has ended by itself; processes that it left running stay."""
-        self._say(b"done\n")
+        self._send(b"done\n")
         with suppress(OSError):
             self._pipe.close()
         if self._before is None:
@@ -102,7 +102,7 @@ class Watchdog:
             self.end()
         self.release()
 
-    def _say(self, word: bytes) -> None:
+    def _send(self, word: bytes) -> None:
         with suppress(OSError, ValueError):  # it has ended already
             self._pipe.write(word)
             self._pipe.flush()
@@ -121,11 +121,11 @@ def _marked(mark: str) -> list[int]:
     list of int
         Process ids, ascending, without this one.
     """
-    processes = list(_of_proc(mark.encode()) if os.path.isdir("/proc/self") else _of_ps(mark))
+    processes = list(_from_proc(mark.encode()) if os.path.isdir("/proc/self") else _from_ps(mark))
     return sorted(_with_descendants(processes) - {os.getpid()})
 
 
-def _of_proc(mark: bytes) -> Iterator[Process]:
+def _from_proc(mark: bytes) -> Iterator[Process]:
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -143,7 +143,7 @@ def _of_proc(mark: bytes) -> Iterator[Process]:
             yield int(name), int(parent), own
 
 
-def _of_ps(mark: str) -> Iterator[Process]:
+def _from_ps(mark: str) -> Iterator[Process]:
     """The same by ``ps``, for systems without /proc such as macOS."""
     options = ["-Aww", "-E"] if sys.platform == "darwin" else ["axeww"]
     command = ["ps", *options, "-o", "pid=,ppid=,stat=,command="]

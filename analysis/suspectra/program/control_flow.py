@@ -325,7 +325,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     if spectrum.edges is None or not len(spectrum.edges):
         raise _nothing(technique, "the evidence contains lines but no control-flow edges")
     if program is not None and program.graphs:
-        return spectrum, _of_graphs(program.graphs)
+        return spectrum, _from_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not say which blocks its edges join")
     source_of = SourcesAsRun.for_program(program)
@@ -333,7 +333,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
         keep_flows(program.reading)
     if not spectrum.edges.complete:
         spectrum = _completion(spectrum.elements, spectrum.edges, source_of).complete(spectrum)
-    return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)
+    return spectrum, _from_arcs(spectrum.elements, spectrum.edges, source_of)
 
 
 @lru_cache(maxsize=2)
@@ -342,12 +342,12 @@ def _completion(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> Co
 
 
 @lru_cache(maxsize=4)
-def _of_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
+def _from_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
     return ControlFlow(tuple(graph.table for graph in graphs))
 
 
 @lru_cache(maxsize=4)
-def _of_arcs(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> ControlFlow:
+def _from_arcs(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> ControlFlow:
     return ControlFlow(*python_graphs(elements, edges, source_of))
 
 

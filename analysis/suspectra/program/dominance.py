@@ -26,7 +26,7 @@ class DominatorTree:
     Examples
     --------
     >>> tree = DominatorTree.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], roots=[0])
-    >>> tree.immediate, list(tree.of(3))
+    >>> tree.immediate, list(tree.dominators(3))
     ((-1, 0, 0, 0), [3, 0])
     """
 
@@ -69,7 +69,7 @@ class DominatorTree:
                     immediate[node], changed = found, True
         return cls(tuple(_NONE if one == _UNREACHED else one for one in immediate))
 
-    def of(self, node: int) -> Iterator[int]:
+    def dominators(self, node: int) -> Iterator[int]:
         """Iterate over the dominators of a node, nearest first.
 
         Parameters
@@ -125,7 +125,7 @@ def control_dependences(
     for decision, targets in ways.items():
         if len(targets) > 1:
             for target in targets:
-                for node in tree.of(target):
+                for node in tree.dominators(target):
                     if node == tree.immediate[decision]:
                         break
                     found.add((decision, node))

@@ -128,7 +128,7 @@ class DynamicFlow:
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
         by_lines &= edges.kind is EdgeKind.ARC
-        of_graphs = (_of_graph(graph, traversed) for graph in checked(graphs))
+        of_graphs = (_from_graph(graph, traversed) for graph in checked(graphs))
         parts = [cls.from_lines(spectrum.elements, edges, by_lines), *of_graphs]
         return replace(_joined(parts), _terms=terms)
 
@@ -181,7 +181,7 @@ def _ends(elements: Elements, edges: Edges) -> tuple[Ints, Ints]:
     return _elements_at(elements, edges.file, edges.source), _elements_at(elements, edges.file, edges.target)
 
 
-def _of_graph(graph: FlowGraph, traversed: Bools) -> DynamicFlow:
+def _from_graph(graph: FlowGraph, traversed: Bools) -> DynamicFlow:
     taken = graph.edge >= 0
     taken[taken] = traversed[graph.edge[taken]]
     return DynamicFlow(

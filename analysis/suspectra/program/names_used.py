@@ -50,14 +50,14 @@ class NamesUsed:
 
     Examples
     --------
-    >>> names = NamesUsed.of(ast.parse("self.total = xs.pop() + a[0]").body[0])
+    >>> names = NamesUsed.from_nodes(ast.parse("self.total = xs.pop() + a[0]").body[0])
     >>> sorted(names.reads), sorted(names.writes), sorted(names.changes)
     ([('a',), ('xs', 'pop')], [('self', 'total')], [('xs',)])
     >>> handler = ast.parse("try: pass\nexcept OSError as error: pass").body[0].handlers[0]
-    >>> sorted(NamesUsed.of_handler(handler).writes)
+    >>> sorted(NamesUsed.from_handler(handler).writes)
     [('error',)]
     >>> match = ast.parse("match x:\n    case [first, *rest] if first > y: pass").body[0]
-    >>> sorted(NamesUsed.of_case(match.cases[0], match.subject).writes)
+    >>> sorted(NamesUsed.from_case(match.cases[0], match.subject).writes)
     [('first',), ('rest',)]
     """
 
@@ -66,7 +66,7 @@ class NamesUsed:
     changes: frozenset[Path] = frozenset()
 
     @classmethod
-    def of(cls, *nodes: ast.AST) -> NamesUsed:
+    def from_nodes(cls, *nodes: ast.AST) -> NamesUsed:
         """Read parts of a source.
 
         Parameters
@@ -95,7 +95,7 @@ class NamesUsed:
         )
 
     @classmethod
-    def of_handler(cls, node: ast.ExceptHandler) -> NamesUsed:
+    def from_handler(cls, node: ast.ExceptHandler) -> NamesUsed:
         """Read the head of an ``except``.
 
         Parameters
@@ -108,11 +108,11 @@ class NamesUsed:
         NamesUsed
             With the name of the exception as written.
         """
-        used = cls() if node.type is None else cls.of(node.type)
+        used = cls() if node.type is None else cls.from_nodes(node.type)
         return cls(used.reads, frozenset({(node.name,)} if node.name else ()))
 
     @classmethod
-    def of_case(cls, node: ast.match_case, subject: ast.expr) -> NamesUsed:
+    def from_case(cls, node: ast.match_case, subject: ast.expr) -> NamesUsed:
         """Read the head of an arm of ``match``.
 
         Parameters
@@ -133,7 +133,7 @@ class NamesUsed:
             name = part.rest if isinstance(part, ast.MatchMapping) else getattr(part, "name", None)
             if name is not None:
                 captured.add((name,))
-        return cls(cls.of(subject, *guard).reads, frozenset(captured))
+        return cls(cls.from_nodes(subject, *guard).reads, frozenset(captured))
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:

@@ -29,7 +29,7 @@ class Lists(NamedTuple):
 
     Examples
     --------
-    >>> lists = Lists.of([[3, 4], [], [5]])
+    >>> lists = Lists.from_lists([[3, 4], [], [5]])
     >>> lists.start.tolist(), lists.number.tolist()
     ([0, 2, 2, 3], [3, 4, 5])
     >>> lists.listed(2).tolist()
@@ -40,7 +40,7 @@ class Lists(NamedTuple):
     number: Ints
 
     @classmethod
-    def of(cls, lists: Iterable[Iterable[int]]) -> Lists:
+    def from_lists(cls, lists: Iterable[Iterable[int]]) -> Lists:
         """Put lists end to end.
 
         Parameters
@@ -99,7 +99,7 @@ class PointDependences:
     Examples
     --------
     >>> source = "def f(a, m):\n    if a:\n        m = 1\n    return m\n"
-    >>> table = PointDependences.of(scopes_of(ast.parse(source)))
+    >>> table = PointDependences.from_scopes(scopes_of(ast.parse(source)))
     >>> found = table.at(4, 4)
     >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
     (4, [2])
@@ -107,7 +107,7 @@ class PointDependences:
     True
     >>> table.decision(Span(2, 7, 2, 8)) == table.decisions_skipping(found)[0]
     True
-    >>> len(PointDependences.of_source(source.encode())) == len(table), len(PointDependences.of_source(b"def"))
+    >>> len(PointDependences.from_source(source.encode())) == len(table), len(PointDependences.from_source(b"def"))
     (True, 0)
     """
 
@@ -120,7 +120,7 @@ class PointDependences:
     writing: Lists
 
     @classmethod
-    def of(cls, scopes: Sequence[ScopePoints]) -> PointDependences:
+    def from_scopes(cls, scopes: Sequence[ScopePoints]) -> PointDependences:
         """Find the dependences of one source.
 
         Parameters
@@ -153,15 +153,17 @@ class PointDependences:
         return cls(
             tuple(point.kind for point in points),
             tuple(point.span for point in points),
-            Lists.of(controlling),
-            Lists.of([offset + one for one in point.inside] for point, offset in zip(points, offsets, strict=True)),
-            Lists.of(reading),
-            Lists.of(group.skipping for group in groups),
-            Lists.of(group.writing for group in groups),
+            Lists.from_lists(controlling),
+            Lists.from_lists(
+                [offset + one for one in point.inside] for point, offset in zip(points, offsets, strict=True)
+            ),
+            Lists.from_lists(reading),
+            Lists.from_lists(group.skipping for group in groups),
+            Lists.from_lists(group.writing for group in groups),
         )
 
     @classmethod
-    def of_source(cls, source: bytes) -> PointDependences:
+    def from_source(cls, source: bytes) -> PointDependences:
         """Read a source; nothing of it is executed.
 
         Parameters
@@ -175,9 +177,9 @@ class PointDependences:
             Of all its scopes; empty for what is not Python.
         """
         try:
-            return cls.of(scopes_of(ast.parse(source)))
+            return cls.from_scopes(scopes_of(ast.parse(source)))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return cls.of([])
+            return cls.from_scopes([])
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -293,7 +295,7 @@ def joined(tables: Sequence[PointDependences]) -> PointDependences:
 
     Examples
     --------
-    >>> table = PointDependences.of_source(b"a = 1\n")
+    >>> table = PointDependences.from_source(b"a = 1\n")
     >>> len(table), len(joined([table, table]))
     (3, 6)
     """

@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
     Examples
     --------
-    >>> Span.of(ast.parse("a = 1").body[0])
+    >>> Span.from_node(ast.parse("a = 1").body[0])
     Span(line=1, column=0, end_line=1, end_column=5)
     """
 
@@ -43,7 +43,7 @@ class Span(NamedTuple):
     end_column: int
 
     @classmethod
-    def of(cls, node: ast.expr | ast.stmt | ast.pattern | ast.excepthandler) -> Span:
+    def from_node(cls, node: ast.expr | ast.stmt | ast.pattern | ast.excepthandler) -> Span:
         """Where a node of a syntax tree is.
 
         Parameters
@@ -199,7 +199,7 @@ class _Reading:
     def read(self, node: ast.Module | Definition) -> None:
         start: _Ends = frozenset({ENTRY})
         if isinstance(node, ast.Lambda):
-            self._leave("return", self._value(node.body, start, NamesUsed.of(node.body)))
+            self._leave("return", self._value(node.body, start, NamesUsed.from_nodes(node.body)))
         else:
             self._leave("return", self._run(node.body, start))
 
@@ -251,10 +251,10 @@ class _Reading:
         """A part that is a point of its own."""
         since = len(self._decisions)
         ends = self._evaluate(node, ends)
-        return self._point(PointKind.PART, Span.of(node), ends, names, since)
+        return self._point(PointKind.PART, Span.from_node(node), ends, names, since)
 
     def _decide(self, place: ast.expr | ast.pattern, ends: _Ends, names: NamesUsed, since: int) -> _Ends:
-        return self._point(PointKind.DECISION, Span.of(place), ends, names, since)
+        return self._point(PointKind.DECISION, Span.from_node(place), ends, names, since)
 
     def _evaluate(self, node: ast.AST, ends: _Ends) -> _Ends:
         """Go through the decisions of an expression."""
@@ -269,7 +269,7 @@ class _Reading:
             since = len(self._decisions)
             ends = self._evaluate(node.test, ends)
             if not isinstance(node.test, ast.Constant):
-                ends = self._decide(node.test, ends, NamesUsed.of(node.test), since)
+                ends = self._decide(node.test, ends, NamesUsed.from_nodes(node.test), since)
             return self._guarded(node.body, ends) | self._guarded(node.orelse, ends)
         if isinstance(node, _COMPREHENSIONS):
             return self._comprehension(node, ends)
@@ -281,7 +281,7 @@ class _Reading:
         return ends
 
     def _guarded(self, node: ast.expr, ends: _Ends) -> _Ends:
-        return self._value(node, ends, NamesUsed.of(node))
+        return self._value(node, ends, NamesUsed.from_nodes(node))
 
     def _operands(self, node: ast.BoolOp, ends: _Ends) -> _Ends:
         """Each operand but the last decides whether the next one is evaluated."""
@@ -290,7 +290,7 @@ class _Reading:
             since = len(self._decisions)
             ends = self._guarded(operand, ends) if number else self._evaluate(operand, ends)
             if operand is not node.values[-1] and not isinstance(operand, ast.Constant):
-                ends = self._decide(operand, ends, NamesUsed.of(operand), since)
+                ends = self._decide(operand, ends, NamesUsed.from_nodes(operand), since)
                 done |= ends
         return done | ends
 
@@ -303,7 +303,7 @@ class _Reading:
             ends = frozenset({tops[-1]})
             for test in generator.ifs:
                 since = len(self._decisions)
-                ends = self._decide(test, self._evaluate(test, ends), NamesUsed.of(test), since)
+                ends = self._decide(test, self._evaluate(test, ends), NamesUsed.from_nodes(test), since)
                 self._connect(ends, tops[-1])
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             ends = self._guarded(part, ends)
@@ -325,7 +325,7 @@ class _Reading:
         for child in ast.iter_child_nodes(node):
             if any(isinstance(part, _BRANCHING) for part in ast.walk(child)):
                 ends = self._evaluate(child, ends)
-        return self._point(PointKind.STATEMENT, Span.of(node), ends, NamesUsed.of(node), since)
+        return self._point(PointKind.STATEMENT, Span.from_node(node), ends, NamesUsed.from_nodes(node), since)
 
     def _head(self, node: ast.stmt, parts: Iterable[ast.AST], ends: _Ends) -> tuple[_Ends, int]:
         """The head of a compound statement; also says which decisions were made before."""
@@ -334,10 +334,10 @@ class _Reading:
         for part in parts:
             ends = self._evaluate(part, ends)
         body: list[ast.stmt] = getattr(node, "body", [])
-        span = Span.of(node)
+        span = Span.from_node(node)
         if body:
             span = span._replace(end_line=body[0].lineno, end_column=body[0].col_offset)
-        return self._point(PointKind.STATEMENT, span, ends, NamesUsed.of(*parts), since), since
+        return self._point(PointKind.STATEMENT, span, ends, NamesUsed.from_nodes(*parts), since), since
 
     def _Expr(self, node: ast.Expr, ends: _Ends) -> _Ends:
         """The arguments of a call that is a statement are points of their own."""
@@ -348,7 +348,7 @@ class _Reading:
         ends = self._evaluate(call.func, ends)
         for argument in (*call.args, *[keyword.value for keyword in call.keywords]):
             ends = self._guarded(argument, ends)
-        return self._point(PointKind.STATEMENT, Span.of(node), ends, NamesUsed.of(node), since)
+        return self._point(PointKind.STATEMENT, Span.from_node(node), ends, NamesUsed.from_nodes(node), since)
 
     def _Return(self, node: ast.Return, ends: _Ends) -> _Ends:
         self._leave("return", self._simple(node, ends))
@@ -368,7 +368,9 @@ class _Reading:
 
     def _test(self, node: ast.If | ast.While, ends: _Ends) -> _Ends:
         ends, since = self._head(node, [node.test], ends)
-        return ends if _is_constant(node.test) else self._decide(node.test, ends, NamesUsed.of(node.test), since)
+        if _is_constant(node.test):
+            return ends
+        return self._decide(node.test, ends, NamesUsed.from_nodes(node.test), since)
 
     def _If(self, node: ast.If, ends: _Ends) -> _Ends:
         ends = self._test(node, ends)
@@ -385,7 +387,7 @@ class _Reading:
 
     def _For(self, node: ast.For | ast.AsyncFor, ends: _Ends) -> _Ends:
         ends, since = self._head(node, [node.iter], ends)
-        top = self._decide(node.iter, ends, NamesUsed.of(node.target, node.iter), since)
+        top = self._decide(node.iter, ends, NamesUsed.from_nodes(node.target, node.iter), since)
         (loop,) = (_Loop(number) for number in top)
         self._stack.append(loop)
         self._connect(self._run(node.body, top), loop.top)
@@ -420,8 +422,9 @@ class _Reading:
         after = self._run(node.orelse, ends)
         unmatched: _Ends = frozenset({first}) if node.handlers else _NOWHERE
         for handler in node.handlers:
-            names = NamesUsed.of_handler(handler)
-            span = Span.of(handler)._replace(end_line=handler.body[0].lineno, end_column=handler.body[0].col_offset)
+            names = NamesUsed.from_handler(handler)
+            body = handler.body[0]
+            span = Span.from_node(handler)._replace(end_line=body.lineno, end_column=body.col_offset)
             matched = self._point(PointKind.STATEMENT, span, unmatched, names, len(self._decisions))
             unmatched = matched if handler.type else _NOWHERE
             after |= self._run(handler.body, matched)
@@ -445,18 +448,18 @@ class _Reading:
     def _Match(self, node: ast.Match, ends: _Ends) -> _Ends:
         since = len(self._decisions)
         ends = self._evaluate(node.subject, ends)
-        span = Span.of(node.subject)._replace(line=node.lineno, column=node.col_offset)
-        ends = self._point(PointKind.STATEMENT, span, ends, NamesUsed.of(node.subject), since)
+        span = Span.from_node(node.subject)._replace(line=node.lineno, column=node.col_offset)
+        ends = self._point(PointKind.STATEMENT, span, ends, NamesUsed.from_nodes(node.subject), since)
         after: _Ends = _NOWHERE
         for case in node.cases:
             since = len(self._decisions)
             if case.guard is not None:
                 fits = frozenset({self._join(ends)})  # a guard is evaluated only if the pattern fits
                 guarded = self._evaluate(case.guard, fits)
-                decision = self._decide(case.guard, guarded, NamesUsed.of_case(case, node.subject), since)
+                decision = self._decide(case.guard, guarded, NamesUsed.from_case(case, node.subject), since)
                 unmatched = decision | fits
             else:
-                decision = unmatched = self._decide(case.pattern, ends, NamesUsed.of_case(case, node.subject), since)
+                decision = unmatched = self._decide(case.pattern, ends, NamesUsed.from_case(case, node.subject), since)
             after |= self._run(case.body, decision)
             ends = unmatched
         return after | ends

@@ -42,7 +42,7 @@ class ProgramDependenceGraph:
     Examples
     --------
     >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\nprint(f(2, 3))\n"
-    >>> graph = ProgramDependenceGraph.of_sources({"f.py": source})
+    >>> graph = ProgramDependenceGraph.from_sources({"f.py": source})
     >>> [span.line for _, span in graph.places]
     [1, 2, 3, 4, 5]
     >>> (graph.edges + 1).tolist()
@@ -55,7 +55,7 @@ class ProgramDependenceGraph:
     edges: Ints
 
     @classmethod
-    def of_sources(cls, sources: Mapping[str, bytes]) -> ProgramDependenceGraph:
+    def from_sources(cls, sources: Mapping[str, bytes]) -> ProgramDependenceGraph:
         """Find the dependences of a program.
 
         Parameters
@@ -186,7 +186,7 @@ class _Module:
                 zip(scope.nodes, (point.names for point in scope.points.points), strict=True)
             ):
                 for path in names.reads:
-                    yield from ((scope.nodes[one], node) for one in reaching.of(point, path))
+                    yield from ((scope.nodes[one], node) for one in reaching.for_point(point, path))
                     owner = self.owner(scope, path[0])
                     if owner is None:
                         continue

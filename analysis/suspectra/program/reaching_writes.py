@@ -33,7 +33,7 @@ class ReachingWrites:
     >>> _, scope = scopes_of(ast.parse("def f(a, m):\n    if a:\n        m = 1\n    return m\n"))
     >>> writes = ReachingWrites(scope)
     >>> last = len(scope.points) - 1
-    >>> [scope.points[point].span.line for point in writes.of(last, ("m",))], writes.from_before(last, ("m",))
+    >>> [scope.points[point].span.line for point in writes.for_point(last, ("m",))], writes.from_before(last, ("m",))
     ([3], True)
     >>> [scope.points[point].span.line for point in writes.points_of(writes.reach[last] & writes.about(("m",)))]
     [3]
@@ -53,7 +53,7 @@ class ReachingWrites:
         self._about: dict[Path, int] = {}
         self.reach = self._solve() if self.read else [0] * len(scope.points)
 
-    def of(self, point: int, path: Path) -> list[int]:
+    def for_point(self, point: int, path: Path) -> list[int]:
         """Find the points that may have written what a point reads.
 
         Parameters

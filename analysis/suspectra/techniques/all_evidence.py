@@ -235,7 +235,7 @@ class AllEvidence(Staged):
             return Explanation(headline(report, suspect), (counts,), INFO.formula)
         reasons = [_reason(ranked, level, suspect.element)]
         if _by_branch(ranked, suspect.element):
-            reasons.append(_of_branch(ranked, suspect.element))  # what the score follows from
+            reasons.append(_for_branch(ranked, suspect.element))  # what the score follows from
         sentences = tuple(dict.fromkeys([*filter(None, reasons), counts]))
         return Explanation(headline(report, suspect), sentences, INFO.formula, _put_in(ranked, suspect.element))
 
@@ -318,9 +318,9 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
         return "Without the change it would not rank before the next statements."
     if differs == _BEST and _by_branch(report, element):
-        return _of_branch(report, element)
+        return _for_branch(report, element)
     if differs in (_BEST, _OWN):
-        return _of_weight(report, level, element)
+        return _for_weight(report, level, element)
     if differs == _RAISED:
         because = f"{_failing(int(own[_RAISED]), report.spectrum.counts.failed)} failed right here"
     elif differs == _KIND:
@@ -341,7 +341,7 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     if differs == _BEST and _by_change(report, better, worse):
         return f"{one} changed since failing tests passed. Without that it would not rank before {two}."
     if differs == _BEST and _by_branch(report, better):
-        return f"{one} has the higher score because of a branch. {_of_branch(report, better)}"
+        return f"{one} has the higher score because of a branch. {_for_branch(report, better)}"
     if differs == _BEST:
         return score_difference(report, better, worse)
     if differs == _OWN:
@@ -395,7 +395,7 @@ def _first_of(report: EvidenceReport, level: int) -> int | None:
     return int(np.argmax(report.level == level)) if level < len(report.keys) else None
 
 
-def _of_branch(report: EvidenceReport, element: int) -> str:
+def _for_branch(report: EvidenceReport, element: int) -> str:
     """The branch that gives a statement its score."""
     edges, counts = report.statements.branches.leaving(element), report.spectrum.edge_hit_counts
     scores = report.edge_score[edges]
@@ -435,7 +435,7 @@ def _line(report: EvidenceReport, element: int) -> int:
     return int(report.statements.elements.line[element])
 
 
-def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
+def _for_weight(report: EvidenceReport, level: int, element: int) -> str:
     """The failing test with the greatest weight, where the next statements have equal counts but other failing
     tests.
     """

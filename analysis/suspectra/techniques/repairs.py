@@ -132,12 +132,12 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
             tried[one.kind][element].made[one.key[1:]].append(one)
     found: dict[int, list[Repair]] = defaultdict(list)
     for kind, statements in tried.items():
-        for element, repair in _of_kind(kind, statements, spectrum):
+        for element, repair in _for_kind(kind, statements, spectrum):
             found[element].append(repair)
     return {element: tuple(several) for element, several in found.items()}
 
 
-def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) -> Iterator[tuple[int, Repair]]:
+def _for_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) -> Iterator[tuple[int, Repair]]:
     """The repairs of a kind, by statement."""
     failing = spectrum.failing_index.keys()
     investigated = {

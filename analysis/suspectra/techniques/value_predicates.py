@@ -181,7 +181,7 @@ class ValuePredicates(Technique):
         counts = spectrum.counts
         scores = np.array(make_formula(self.formula).score(counts), float)
         found: dict[int, tuple[Predicate, ...]] = {}
-        observations = _of_spectrum(program.observations if program is not None else (), spectrum)
+        observations = _for_spectrum(program.observations if program is not None else (), spectrum)
         for element, predicates in _predicates(observations, spectrum).items():
             values = self._scores(predicates, int(counts.ef[element]), int(counts.ep[element]), spectrum)
             order = np.argsort(-values, kind="stable").tolist()
@@ -243,7 +243,7 @@ def separating_in_words(observations: Iterable[Observation], spectrum: Spectrum)
     {1: ('In the failing test that was observed `last < first` here, in no passing one of 2.',)}
     """
     found: dict[int, tuple[str, ...]] = {}
-    for element, predicates in _predicates(_of_spectrum(observations, spectrum), spectrum).items():
+    for element, predicates in _predicates(_for_spectrum(observations, spectrum), spectrum).items():
         certain = [
             one
             for one in predicates
@@ -255,7 +255,7 @@ def separating_in_words(observations: Iterable[Observation], spectrum: Spectrum)
     return found
 
 
-def _of_spectrum(observations: Iterable[Observation], spectrum: Spectrum) -> list[Observation]:
+def _for_spectrum(observations: Iterable[Observation], spectrum: Spectrum) -> list[Observation]:
     """The observations of tests that still end so."""
     return [
         one

@@ -63,7 +63,7 @@ class Children:
         greeting : Greeting
             What is said first.
         """
-        self._say(greeting)
+        self._send(greeting)
         for line in self._channel.makefile("rb"):
             request: Request = json.loads(line)
             if request.get("fork"):
@@ -74,7 +74,7 @@ class Children:
                 answered = self._child(request, left)
                 left = left[answered:]
 
-    def _say(self, answer: RunAnswer | Greeting) -> None:
+    def _send(self, answer: RunAnswer | Greeting) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
 
     def _forks(self, request: Request) -> None:
@@ -82,7 +82,7 @@ class Children:
         jobs = request["jobs"]
         answered = self._child({**request, "seconds": 2 * request["seconds"]}, jobs, len(jobs) + 1)
         for _ in range(len(jobs) + 1 - answered):
-            self._say({"outcome": "crashed", "exception": "", "seconds": self._took})
+            self._send({"outcome": "crashed", "exception": "", "seconds": self._took})
 
     def _child(self, request: Request, jobs: list[Job], answers: int = 0) -> int:
         """Let a child do as many jobs as it can; how many were answered."""
@@ -104,7 +104,7 @@ class Children:
         if answered < answers:
             spent = os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT
             outcome = "steps" if ended and spent else "crashed" if ended else "timeout"
-            self._say({"outcome": outcome, "exception": "", "seconds": self._took})
+            self._send({"outcome": outcome, "exception": "", "seconds": self._took})
             answered += 1
         return answered
 

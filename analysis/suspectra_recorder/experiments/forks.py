@@ -85,7 +85,7 @@ class Forks:
         if answer:
             self._send(answer)
         else:
-            self._say({"job": job, "outcome": outcome, "exception": "", "seconds": monotonic() - began})
+            self._report({"job": job, "outcome": outcome, "exception": "", "seconds": monotonic() - began})
         return False
 
     def _line(self, read: int, end: float) -> bytes | None:
@@ -111,15 +111,15 @@ class Forks:
             All jobs. Those for which no fork was made have not been reached.
         """
         if self._job >= 0:
-            self._say({**answer, "job": self._job})
+            self._report({**answer, "job": self._job})
         else:
             for job in range(len(jobs)):
                 if job not in self._answered:
-                    self._say({"job": job, "outcome": "not reached", "exception": "", "seconds": 0.0})
-            self._say({**answer, "job": len(jobs)})
+                    self._report({"job": job, "outcome": "not reached", "exception": "", "seconds": 0.0})
+            self._report({**answer, "job": len(jobs)})
         os._exit(0)
 
-    def _say(self, answer: RunAnswer) -> None:
+    def _report(self, answer: RunAnswer) -> None:
         self._send(json.dumps(answer).encode() + b"\n")
 
     def _send(self, line: bytes) -> None:

@@ -106,7 +106,7 @@ def _at(value: Any, steps: Sequence[str]) -> Any:
 def _part(value: Any, step: str) -> Any:
     cls = type(value)
     if step[0] == ATTRIBUTE:
-        return Stores.of(cls, _mro(cls)).read(value)[step[1:]]
+        return Stores.from_class(cls, _mro(cls)).read(value)[step[1:]]
     return _container(value).base.__getitem__(value, from_text(step[1:]))
 
 
@@ -129,7 +129,7 @@ def _with(value: Any, steps: Sequence[str], new: Any) -> Any:
         if new is part:
             return value
     if step[0] == ATTRIBUTE:
-        Stores.of(cls, _mro(cls)).put(value, step[1:], new)
+        Stores.from_class(cls, _mro(cls)).put(value, step[1:], new)
         return value
     container, key = _container(value), from_text(step[1:])
     if container.kind == "tuple":
@@ -145,7 +145,7 @@ def _remove(value: Any, steps: Sequence[str]) -> None:
     holder, step = _at(value, steps[:-1]), steps[-1]
     cls = type(holder)
     if step[0] == ATTRIBUTE:
-        Stores.of(cls, _mro(cls)).remove(holder, step[1:])
+        Stores.from_class(cls, _mro(cls)).remove(holder, step[1:])
     elif step[0] == MEMBER:
         _container(holder).base.discard(holder, from_text(step[1:]))
     else:
@@ -196,7 +196,7 @@ class _Making:
         container = container_of(cls)
         items = [(step, part) for step, part in parts if step[0] != ATTRIBUTE]
         if container is None:
-            made: Any = Stores.of(cls, _mro(cls)).copy(cls, {})
+            made: Any = Stores.from_class(cls, _mro(cls)).copy(cls, {})
             if made is UNCHANGED:
                 raise LookupError
         elif kind in ("tuple", "frozenset"):
@@ -206,7 +206,7 @@ class _Making:
         self._made[number] = made
         if container is not None and kind in ("list", "dict", "set"):
             self._fill(made, container, items)
-        stores = Stores.of(cls, _mro(cls))
+        stores = Stores.from_class(cls, _mro(cls))
         for step, part in parts:
             if step[0] == ATTRIBUTE:
                 stores.put(made, step[1:], self._value(part))

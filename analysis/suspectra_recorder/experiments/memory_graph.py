@@ -291,7 +291,7 @@ def _kind(value: object) -> tuple[str, str]:
         plain = cls is container.base and cls.__name__ == container.kind
         name = "" if plain else global_name(cls)
         return (container.kind, name) if plain or name else ("other", _name_of(cls))
-    stores = Stores.of(cls, _mro(cls))
+    stores = Stores.from_class(cls, _mro(cls))
     name = global_name(cls) if stores.dictionary is not None or stores.slots else ""
     return ("object", name) if name else ("other", _name_of(cls))
 
@@ -342,7 +342,7 @@ def _parts(value: Any) -> Iterator[tuple[str, object]]:
                 yield MEMBER + key_text(item), item
         if cls is base:
             return
-    stores = Stores.of(cls, _mro(cls))
+    stores = Stores.from_class(cls, _mro(cls))
     if stores.dictionary is not None or stores.slots:
         for name, part in stores.read(value).items():
             yield ATTRIBUTE + name, part

@@ -119,7 +119,7 @@ def _item(items: list[object], index: int, new: object) -> list[object]:
 
 
 def _attributes(value: object, cls: type, bases: tuple[type, ...]) -> Iterator[tuple[str, object, _Rebuild]]:
-    stores = Stores.of(cls, bases)
+    stores = Stores.from_class(cls, bases)
     if stores.final:
         return
     attributes = stores.read(value)

@@ -35,7 +35,7 @@ class Stores:
     ...         self.price = 2
     ...     def __getattribute__(self, name):
     ...         raise AssertionError
-    >>> stores, cart = Stores.of(Cart, Cart.__mro__), Cart()
+    >>> stores, cart = Stores.from_class(Cart, Cart.__mro__), Cart()
     >>> stores.put(cart, "free", True)
     >>> stores.read(cart)
     {'price': 2, 'free': True}
@@ -61,7 +61,7 @@ class Stores:
         self.final |= self.dictionary is None and not self.slots
 
     @classmethod
-    def of(cls, owner: type, bases: tuple[type, ...]) -> Stores:
+    def from_class(cls, owner: type, bases: tuple[type, ...]) -> Stores:
         """Look at a class once.
 
         Parameters

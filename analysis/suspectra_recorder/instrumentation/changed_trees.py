@@ -15,7 +15,7 @@ from suspectra_recorder.instrumentation.own_syntax import ast
 
 __builtins__ = own.builtins
 
-_Place = tuple[int, int, int, int]
+_Extent = tuple[int, int, int, int]
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
@@ -48,9 +48,9 @@ class ProbedTree:
     def __init__(self, tree: ast.Module):
         self._body = tree.body
         statements = [node for node in _statements(tree.body) if not _is_probe(node)]
-        self._places = frozenset(map(_place, statements))
+        self._places = frozenset(map(_extent, statements))
         self._definitions = frozenset(_definitions(statements))
-        self._with_lambda = {_place(node) for node in statements if _has_lambda(node)}
+        self._with_lambda = {_extent(node) for node in statements if _has_lambda(node)}
 
     def put_into(self, changed: ast.Module) -> ast.Module | None:
         """Copy a changed tree, with the probes.
@@ -68,12 +68,12 @@ class ProbedTree:
         result = ast.Module(self._copied(changed.body), changed.type_ignores)
         statements = list(_statements(result.body))
         there = frozenset(_definitions(statements))
-        known: set[_Place] = set()
+        known: set[_Extent] = set()
         try:
             result.body = _merged(self._body, result.body, known)
         except _Moved:
             return None
-        moved = any((place := _place(node)) in self._places and place not in known for node in statements)
+        moved = any((place := _extent(node)) in self._places and place not in known for node in statements)
         is_this_source = there <= self._definitions if there else known == self._places
         return result if is_this_source and not moved else None
 
@@ -82,7 +82,7 @@ class ProbedTree:
         return [self._copy(node) for node in block]
 
     def _copy(self, node: Any) -> Any:
-        made: Any = _deeply(node) if _place(node) in self._with_lambda else _shallow(node)
+        made: Any = _deeply(node) if _extent(node) in self._with_lambda else _shallow(node)
         for name in _BLOCKS:
             if hasattr(node, name):
                 setattr(made, name, self._copied(getattr(node, name)))
@@ -109,16 +109,16 @@ def _has_lambda(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Lambda) for node in expressions(statement))
 
 
-def _definitions(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, _Place]]:
+def _definitions(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, _Extent]]:
     """The functions and classes, none of which other tools add."""
-    return ((node.name, _place(node)) for node in statements if isinstance(node, DEFINITIONS))
+    return ((node.name, _extent(node)) for node in statements if isinstance(node, DEFINITIONS))
 
 
 class _Moved(Exception):
     """Parts of a statement are not where they were."""
 
 
-def _merged(probed: list[ast.stmt], changed: list[ast.stmt], known: set[_Place]) -> list[ast.stmt]:
+def _merged(probed: list[ast.stmt], changed: list[ast.stmt], known: set[_Extent]) -> list[ast.stmt]:
     """A block of the changed tree with the probes of the same block."""
     probes: list[ast.stmt] = []
     before: dict[int, list[ast.stmt]] = {}  # by id of the statement of the changed tree
@@ -129,7 +129,7 @@ def _merged(probed: list[ast.stmt], changed: list[ast.stmt], known: set[_Place])
             continue
         at = _found(statement, changed, last + 1)
         if at is not None:
-            known.add(_place(statement))
+            known.add(_extent(statement))
             _put_into(statement, changed[at], known)
             before[at], last = probes, at
         probes = []
@@ -141,34 +141,34 @@ def _merged(probed: list[ast.stmt], changed: list[ast.stmt], known: set[_Place])
 
 def _found(statement: ast.stmt, block: Sequence[ast.stmt], start: int) -> int | None:
     """Where a statement is in a changed block. What is inserted may have its place, but comes before it."""
-    alike = [at for at in range(start, len(block)) if _place(block[at]) == _place(statement)]
+    alike = [at for at in range(start, len(block)) if _extent(block[at]) == _extent(statement)]
     same = [at for at in alike if type(block[at]) is type(statement)]
     if not alike and (target := _target(statement)) is not None:  # `x += 1` may have become `x = check(x + 1)`
         alike = [at for at in range(start, len(block)) if _target(block[at]) == target]
     return (same or alike)[-1] if alike else None
 
 
-def _target(statement: ast.stmt) -> _Place | None:
+def _target(statement: ast.stmt) -> _Extent | None:
     """Where the name is that an assignment binds."""
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
-    return None if targets[0] is None else _place(targets[0])
+    return None if targets[0] is None else _extent(targets[0])
 
 
-def _put_into(probed: Any, changed: Any, known: set[_Place]) -> None:
+def _put_into(probed: Any, changed: Any, known: set[_Extent]) -> None:
     """Put the probes inside of a statement into its changed form."""
-    lambdas = {_place(node): node for node in expressions(changed) if isinstance(node, ast.Lambda)}
+    lambdas = {_extent(node): node for node in expressions(changed) if isinstance(node, ast.Lambda)}
     for node in expressions(probed):
-        if isinstance(node, ast.Lambda) and _place(node) in lambdas:
-            there = lambdas[_place(node)]
+        if isinstance(node, ast.Lambda) and _extent(node) in lambdas:
+            there = lambdas[_extent(node)]
             there.body = _wrapped(node.body, there.body)
     if type(probed) is not type(changed):
         if any(hasattr(probed, name) for name in _BLOCKS):
             raise _Moved
         return
-    decorators = {_place(node): node for node in getattr(probed, "decorator_list", ())}
+    decorators = {_extent(node): node for node in getattr(probed, "decorator_list", ())}
     for number, node in enumerate(getattr(changed, "decorator_list", ())):
-        if _place(node) in decorators:
-            changed.decorator_list[number] = _wrapped(decorators[_place(node)], node)
+        if _extent(node) in decorators:
+            changed.decorator_list[number] = _wrapped(decorators[_extent(node)], node)
     for name in _BLOCKS:
         if hasattr(probed, name):
             setattr(changed, name, _merged(getattr(probed, name), getattr(changed, name), known))
@@ -179,14 +179,14 @@ def _put_into(probed: Any, changed: Any, known: set[_Place]) -> None:
         changed.cases = list(_cases(probed, changed, known))
 
 
-def _cases(probed: ast.Match, changed: ast.Match, known: set[_Place]) -> Iterator[ast.match_case]:
+def _cases(probed: ast.Match, changed: ast.Match, known: set[_Extent]) -> Iterator[ast.match_case]:
     rest = iter(changed.cases)
     for case in probed.cases:
         if _is_own(case):
             yield case
             continue
         other = next(rest, None)
-        if other is None or _place(other.pattern) != _place(case.pattern):
+        if other is None or _extent(other.pattern) != _extent(case.pattern):
             raise _Moved
         other.guard = _wrapped(case.guard, other.guard) if other.guard is not None else None
         other.body = _merged(case.body, other.body, known)
@@ -218,14 +218,14 @@ def _wrapped(probed: ast.expr | None, changed: ast.expr) -> ast.expr:
     return changed
 
 
-def _place(node: Any) -> _Place:
+def _extent(node: Any) -> _Extent:
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     return line, column, getattr(node, "end_lineno", None) or 0, getattr(node, "end_col_offset", None) or 0
 
 
 def _is_probe(node: Any) -> bool:
     """Whether it is a probe: they are the only code that has no width."""
-    line, column, end_line, end_column = _place(node)
+    line, column, end_line, end_column = _extent(node)
     return line == end_line and column == end_column == 0
 
 

@@ -160,14 +160,14 @@ class CompileHook:
 
     def _code(self, source: Any, filename: Any, flags: int, tool: str) -> CodeType | None:
         if type(source).__name__ == "Module" and type(filename) is str and filename.endswith(".py"):
-            return self._of_tree(source, filename, flags, tool)
+            return self._from_tree(source, filename, flags, tool)
         if type(source) not in (str, bytes) or type(filename) is not str or not filename.endswith(".py"):
             return None
         name = self.scope(filename)
         data = None if name is None else file_with(os.path.abspath(filename), source)
         return None if name is None or data is None else self.instrument(filename, name, data, flags=flags)
 
-    def _of_tree(self, tree: Any, filename: str, flags: int, tool: str) -> CodeType | None:
+    def _from_tree(self, tree: Any, filename: str, flags: int, tool: str) -> CodeType | None:
         # what pytest compiles may get into __pycache__, and has probes in another way
         name = self.scope(filename) if self.instrument_tree is not None and tool != "_pytest" else None
         return (

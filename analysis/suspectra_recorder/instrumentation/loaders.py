@@ -73,7 +73,7 @@ class LoaderHook:
     def install(self) -> None:
         """Start instrumenting modules that are loaded."""
         original, plain = SOURCE_LOADER.get_code, SOURCE_LOADER.source_to_code
-        attempt, instrumented, changed = self.guard.attempt, self._code, self._of_another_tool
+        attempt, instrumented, changed = self.guard.attempt, self._code, self._from_another_tool
 
         def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
             # a loader with its own source_to_code is another tool's hook, which must not be bypassed
@@ -96,7 +96,7 @@ class LoaderHook:
         source = None if name is None else _source(loader, path)
         return None if name is None or source is None else self.instrument(path, name, source)
 
-    def _of_another_tool(self, loader: SourceLoader, fullname: str) -> CodeType | None:
+    def _from_another_tool(self, loader: SourceLoader, fullname: str) -> CodeType | None:
         """Let a tool make its code, but not store it: probes can't be stored."""
         path = loader.get_filename(fullname)
         if self.compiling is None or self.scope(path) is None:

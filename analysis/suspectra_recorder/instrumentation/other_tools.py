@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __builtins__ = own.builtins
 
-Place = Callable[[CodeType, str, str, int, bytes], CodeType]
+GiveCells = Callable[[CodeType, str, str, int, bytes], CodeType]
 """Gives code its cells: the code, the name and the digest of its source, the number of cells, and the map of probes."""
 
 
@@ -34,8 +34,8 @@ class ChangedTrees:
 
     Parameters
     ----------
-    place : callable
-        See `Place`.
+    give_cells : callable
+        See `GiveCells`.
     counting : bool
         Whether probes count. Then conditions have probes, too, and changed ones are not known.
 
@@ -57,9 +57,9 @@ class ChangedTrees:
     {'price.py': 'tool'}
     """
 
-    def __init__(self, place: Place, *, counting: bool):
+    def __init__(self, give_cells: GiveCells, *, counting: bool):
         self.unknown: dict[str, str] = {}
-        self._place, self._counting = place, counting
+        self._give_cells, self._counting = give_cells, counting
         self._last: _Probed | None = None  # some tools compile a tree for each function of a source
 
     def code(self, path: str, name: str, tree: ast.Module, flags: int, tool: str) -> CodeType | None:
@@ -89,7 +89,7 @@ class ChangedTrees:
             self.unknown[name] = tool
             return None
         code = compile(changed, path, "exec", flags, dont_inherit=True)
-        return self._place(code, name, probed.digest, probed.cells, probed.map)
+        return self._give_cells(code, name, probed.digest, probed.cells, probed.map)
 
     def _probed(self, path: str, name: str) -> _Probed:
         with StandardLibrary():  # seldom needed, and slow to import

@@ -26,7 +26,7 @@ _SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DOCUMENTED = (ast.Module, ast.ClassDef, *_FUNCTIONS)
 
-_Place = tuple[tuple[str, int], ...]
+_CodePath = tuple[tuple[str, int], ...]
 """Where code is: for each code around it, and itself, its name and how many of that name come before."""
 
 
@@ -147,9 +147,9 @@ class LiveCode:
         self._hook.exchange(loaded.file, file)
 
 
-def _codes(code: CodeType) -> Iterator[tuple[_Place, CodeType]]:
+def _codes(code: CodeType) -> Iterator[tuple[_CodePath, CodeType]]:
     """All code inside of a module's code, with its place."""
-    pending: list[tuple[_Place, CodeType]] = [((), code)]
+    pending: list[tuple[_CodePath, CodeType]] = [((), code)]
     while pending:
         place, outer = pending.pop()
         yield place, outer

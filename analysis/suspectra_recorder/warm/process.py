@@ -134,7 +134,7 @@ class _Warm:
             unusable = "not all tests can be collected"
         greeting: Greeting = {"tests": len(session.items), "once": [], "unusable": unusable, "broken": broken}
         if unusable:
-            self._say(greeting)
+            self._send(greeting)
             raise _Gone
         hook = recording.recorder.hook
         kept = {found[0].path: found[0].file.digest for found in (hook.kept or {}).values()}
@@ -144,7 +144,7 @@ class _Warm:
         self._live = LiveCode(hook)
         owned = {self._channel.fileno(), *_capturing(config)}
         greeting["once"] = [*dict.fromkeys([*unfit(owned), *sorted(self._inputs.odd)])]
-        self._say(greeting)
+        self._send(greeting)
         gc.collect()
         gc.freeze()  # what is there is not touched by a collection, so forks share it
         while True:
@@ -176,7 +176,7 @@ class _Warm:
             _signal(process, signal.SIGKILL)
             raise
         code = os.waitstatus_to_exitcode(status)
-        self._say({"status": code if code >= 0 else 128 - code, "processor": round(processor, 4)})
+        self._send({"status": code if code >= 0 else 128 - code, "processor": round(processor, 4)})
         return False
 
     def _await(self, process: int) -> tuple[int, float]:
@@ -206,9 +206,9 @@ class _Warm:
         return line
 
     def _refuse(self, why: str) -> None:
-        self._say({"refused": why, "status": 0})
+        self._send({"refused": why, "status": 0})
 
-    def _say(self, what: Greeting | RunAnswer) -> None:
+    def _send(self, what: Greeting | RunAnswer) -> None:
         self._channel.sendall(json.dumps(what).encode() + b"\n")
 
     # in the process that runs the tests
@@ -218,7 +218,7 @@ class _Warm:
         try:
             self._live.replace(changed)
         except NotReplaceable as why:
-            self._say({"refused": str(why)})
+            self._send({"refused": str(why)})
             os._exit(0)
         _capture_apart(session.config)
         if (random := getattr(sys.modules.get("numpy.random"), "seed", None)) is not None:

@@ -36,10 +36,10 @@ async def causes_of(session: Session) -> Causes | None:
         "test": plain(search.test.name, MAX_TEXT),
         "searching": search.outcome is None,
         "found": search.sentence,
-        "roots": list(steps.of_states(report.roots if report else ())),
-        "chain": list(steps.of_states(report.chain if report else ())),
-        "transitive": list(steps.of_states(report.transitive if report else ())),
-        "around": list(steps.of_states(report.around if report else ())),
+        "roots": list(steps.from_states(report.roots if report else ())),
+        "chain": list(steps.from_states(report.chain if report else ())),
+        "transitive": list(steps.from_states(report.transitive if report else ())),
+        "around": list(steps.from_states(report.around if report else ())),
         "alterations": report.alterations if report else 0,
         "complete": report.complete if report else False,
         "seconds": report.seconds if report else 0.0,
@@ -52,4 +52,4 @@ def chain_now(session: Session) -> list[Step]:
     search = session.cause_search
     if search is None or search.report is None or not search.is_current:
         return []
-    return list(Steps(session, search.folder).of_states(search.report.chain or search.report.roots))
+    return list(Steps(session, search.folder).from_states(search.report.chain or search.report.roots))

@@ -147,7 +147,7 @@ class Commands(DebugCommands):
         """Compare a line with the first suspect."""
         found = self._find.statement_at(*parse_location(uri, line))
         if found is None:
-            self._say("Nothing is measured on this line.")
+            self._notify("Nothing is measured on this line.")
             return None
         element = found.element
         return self._answer(found, await found.folder.ask(lambda ranking: why_not(ranking, element)))
@@ -156,7 +156,7 @@ class Commands(DebugCommands):
         """Say what would tell the lines of a tie apart."""
         found = self._find.first() if uri is None else self._find.statement_at(*parse_location(uri, line))
         if found is None or not found.ranking.ranked.spectrum.counts.ef[found.element] or found.suspect is None:
-            self._say("There is no suspect here." if uri else "There are no suspects.")
+            self._notify("There is no suspect here." if uri else "There are no suspects.")
             return None
         element = None if uri is None else found.element
         return self._answer(found, await found.folder.ask(lambda ranking: tell_apart(ranking, element)))
@@ -164,11 +164,11 @@ class Commands(DebugCommands):
     def _answer(self, statement: Statement, answer: Answer | None) -> messages.Answer | None:
         if answer is None:
             return None
-        self._say(answer.text)
+        self._notify(answer.text)
         now = replace(statement, element=answer.element).now()
         return answer.to_protocol(current_location(self._session, now) if now else None)
 
-    def _say(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         if not self._session.supports_status:
             self._session.answer(text)
 

@@ -30,7 +30,7 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
     report, steps = comparison.report, Steps(session, comparison.folder)
     await _read(steps, comparison)
     places = [steps.step(place.location, _value(place), place.instance) for place in report.report] if report else []
-    chain = [steps.step(*_of_chain(one)) for one in report.transitions] if report else []
+    chain = [steps.step(*_from_chain(one)) for one in report.transitions] if report else []
     problems = comparison.outcome.problems if comparison.outcome else ()
     return {
         "folder": comparison.folder.uri,
@@ -103,7 +103,7 @@ def _value(place: ReportedPlace) -> str:
     return "" if place.kind == STATEMENT else in_words(place)
 
 
-def _of_chain(one: Transition) -> tuple[Location, str, int, str]:
+def _from_chain(one: Transition) -> tuple[Location, str, int, str]:
     """Where a cause is there, what it is, and since when."""
     causes = " and ".join(map(str, one.places))
     return one.location, causes or "the test fails", one.instance, "before" if one.first else "since"

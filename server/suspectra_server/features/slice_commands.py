@@ -109,10 +109,10 @@ class SliceCommands(CauseCommands):
             "leftOut": [plain(sentence, MAX_TEXT) for sentence in trace.left_out],
             "svg": svg or "",
         }
-        self._say(_as_text(answer))
+        self._notify(_as_text(answer))
         return answer
 
-    def _say(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         """Show the answer in a client that shows no trees."""
         if not self._session.supports_status:
             self._session.answer(text, lsp.MessageType.Info)

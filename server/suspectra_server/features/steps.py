@@ -93,7 +93,7 @@ class Steps:
             "more": more,
         }
 
-    def of_states(self, states: Iterable[State]) -> Iterator[Step]:
+    def from_states(self, states: Iterable[State]) -> Iterator[Step]:
         """The states of a report as steps."""
         for state in states:
             where = Location(state.file, state.line, state.end_line)

@@ -86,7 +86,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
     sentences = "\n\n".join(with_code(sentence) for sentence in sentences_about(ranking, suspect))
-    parts = [f"**{markdown(explanation.headline)}**", markdown(_of_group(ranking)), sentences]
+    parts = [f"**{markdown(explanation.headline)}**", markdown(_for_group(ranking)), sentences]
     parts += [f"```diff\n{diff}\n```" for diff in diffs_at(snapshot, suspect.element) if "```" not in diff]
     if explanation.formula:
         info = ranking.technique.info
@@ -110,7 +110,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     explanation = ranking.explain(suspect)
     lines = [
         explanation.headline,
-        _of_group(ranking),
+        _for_group(ranking),
         *sentences_about(ranking, suspect),
         *diffs_at(snapshot, suspect.element),
         explanation.formula,
@@ -122,7 +122,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _of_group(ranking: Ranking) -> str:
+def _for_group(ranking: Ranking) -> str:
     """The failure group that is ranked, and what its tests have in common; empty where there is one group."""
     return f"{ranking.group.heading}. {ranking.shared}" if ranking.group else ""
 

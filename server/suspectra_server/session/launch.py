@@ -41,7 +41,7 @@ class Launch:
     arguments: tuple[str, ...]
 
     @classmethod
-    def of_test(cls, command: Sequence[str], python: str, test: str, root: Path) -> Launch:
+    def for_test(cls, command: Sequence[str], python: str, test: str, root: Path) -> Launch:
         """How to run a test as a command does, but no other one. For a worker thread.
 
         Parameters

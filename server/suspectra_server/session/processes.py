@@ -444,7 +444,7 @@ def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, setti
         When there is no interpreter for the command, or it runs neither pytest nor unittest by name.
     """
     trust.require()
-    return Launch.of_test(command, _resolved(root, command, settings).python, test, root)
+    return Launch.for_test(command, _resolved(root, command, settings).python, test, root)
 
 
 def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> tuple[str, ...]:

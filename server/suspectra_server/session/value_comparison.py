@@ -89,9 +89,9 @@ class ValueComparison:
 
     def end(self, outcome: Outcome) -> None:
         """Rank with what was observed, and say what was found."""
-        self.experiments.after_ranking(self.folder, lambda: self._say(outcome))
+        self.experiments.after_ranking(self.folder, lambda: self._notify(outcome))
 
-    def _say(self, outcome: Outcome) -> None:
+    def _notify(self, outcome: Outcome) -> None:
         """The user gave a command, so this is its answer in every client."""
         found = self.folder.snapshot.ranking.first_compared()
         runs = f"{'cancelled after ' if outcome.cancelled else ''}{many(outcome.runs, 'test')} observed"

@@ -278,7 +278,7 @@ class Relocation:
     lines: tuple[int, ...]
 
     @classmethod
-    def of_file(cls, file: MeasuredFile, source: SourceText) -> Relocation | None:
+    def for_file(cls, file: MeasuredFile, source: SourceText) -> Relocation | None:
         """Find the statements; None if none is found, or the text can't be parsed."""
         lines = file.lines_in(source.data)
         return cls(file, source, tuple((lines[1:] - 1).tolist())) if lines is not None and lines.any() else None
@@ -368,7 +368,7 @@ class Disk:
             return None
         known = self._relocated.get(file.path)
         if known is None or known.file.digest != file.digest:
-            known = Relocation.of_file(file, source)
+            known = Relocation.for_file(file, source)
             if known is not None:
                 self._relocated[file.path] = known
         return known

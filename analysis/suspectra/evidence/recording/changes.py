@@ -165,7 +165,7 @@ def _changed(then: _Versions, layout: Layout) -> Row:
     parts = []
     for path in differing:
         old = then.get(path) or _renamed(now[path], then, now)
-        own = _of_file(old, now[path], moved)
+        own = _for_file(old, now[path], moved)
         parts.append(layout.start[path] + np.flatnonzero(own))
     return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
 
@@ -174,7 +174,7 @@ def _same(old: SourceMap | None, new: SourceMap) -> bool:
     return old is new or (old is not None and old.measured.digest == new.measured.digest)
 
 
-def _of_file(old: SourceMap | None, new: SourceMap, moved: frozenset[str]) -> Bools:
+def _for_file(old: SourceMap | None, new: SourceMap, moved: frozenset[str]) -> Bools:
     """Which statements of a source changed, without those of functions that were elsewhere before."""
     file = new.measured
     if old is not None and (_same(old, new) or not old.traced):  # a test module that was not measured then

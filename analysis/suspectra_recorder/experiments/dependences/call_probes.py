@@ -323,7 +323,7 @@ def call_probes(state: State) -> dict[str, Probe]:
 
     def swallowed(error: BaseException, trace: TracebackType) -> int:
         """The node where an exception comes from that no handler gets, but a context manager, as that of a subtest."""
-        found = state.origins.of(error, None)
+        found = state.origins.for_exception(error, None)
         if found < 0:
             found = source_of(state.current, error, trace)
             state.origins.add(error, trace, found)

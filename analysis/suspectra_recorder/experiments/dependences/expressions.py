@@ -34,7 +34,7 @@ class Expressions(Probing):
     ...     tree = ast.parse(text)
     ...     scopes = Scopes(tree, 0)
     ...     rewriting = Expressions("tracer", "values", "board", scopes, 0)
-    ...     rewriting.scope = scopes.of[tree]
+    ...     rewriting.scope = scopes.by_node[tree]
     ...     return rewriting, tree.body[0]
     >>> rewriting, statement = parsed("cart.total + vat")
     >>> uses = []
@@ -305,7 +305,7 @@ class Expressions(Probing):
         >>> tree = ast.parse("'board'.decide(3, True)")
         >>> scopes = Scopes(tree, 0)
         >>> rewriting = Expressions("tracer", "values", "board", scopes, 0)
-        >>> rewriting.scope = scopes.of[tree]
+        >>> rewriting.scope = scopes.by_node[tree]
         >>> print(ast.unparse(rewriting.end(tree.body[0].value, [])))
         'tracer'.b(0, False)
         """
@@ -341,14 +341,14 @@ class Expressions(Probing):
 
     def _GeneratorExp(self, node: ast.GeneratorExp, uses: Uses) -> ast.expr:
         self._generators(node, uses, "jg")
-        outer, self.scope = self.scope, self._scopes.of[node]
+        outer, self.scope = self.scope, self._scopes.by_node[node]
         site = self.site(node, "entry")
         self.scope = outer
         return self.probe("gen", node, site, node)
 
     def _generators(self, node: ast.AST, uses: Uses, method: str) -> None:
         assert isinstance(node, Comprehension)
-        outer, scope = self.scope, self._scopes.of[node]
+        outer, scope = self.scope, self._scopes.by_node[node]
         for number, part in enumerate(node.generators):
             self.scope = scope if number else outer
             read: Uses = []
@@ -377,7 +377,7 @@ class Expressions(Probing):
 
     def _Lambda(self, node: ast.Lambda, uses: Uses) -> ast.expr:
         self.defaults(node.args)
-        outer, self.scope = self.scope, self._scopes.of[node]
+        outer, self.scope = self.scope, self._scopes.by_node[node]
         number, value = self.put(node.body)
         entry = self.entry(node, node.body)
         read: Uses = []

@@ -49,7 +49,7 @@ _SHALLOW = {
         *(hasattr, getattr, setattr, list, tuple, dict, set, frozenset, range, any, all),
     )
 }
-_MOST, _DEPTH = 60, 2
+_MAX_ITEMS, _MAX_DEPTH = 60, 2
 
 _name = type.__dict__["__name__"].__get__
 _module_name = type.__dict__["__module__"].__get__
@@ -176,10 +176,10 @@ class Heap:
         if known is not None:
             sources.extend(known.values())
         if id(type(thing)) in _SEEN_INTO:
-            self._inner(thing, sources, _DEPTH)
+            self._inner(thing, sources, _MAX_DEPTH)
 
     def _inner(self, thing: Any, sources: list[int], depth: int) -> None:
-        for one in islice(thing.values() if type(thing) is dict else thing, _MOST):
+        for one in islice(thing.values() if type(thing) is dict else thing, _MAX_ITEMS):
             known = self.stored.get(id(one))
             if known is not None:
                 sources.extend(known.values())

@@ -99,7 +99,7 @@ class TracingDependences(RunKind):
         if self._state is not None and call.excinfo is not None and not self._phase:
             error = call.excinfo.value
             trace = self._inside(call.excinfo.tb)
-            self._failure = self._state.origins.of(error, trace)
+            self._failure = self._state.origins.for_exception(error, trace)
             self._phase = str(call.when)
             if self._failure < 0 and trace is not None:  # that of a subtest, which goes on
                 self._failure = self._state.swallowed(error, trace)

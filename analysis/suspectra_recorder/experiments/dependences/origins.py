@@ -39,8 +39,10 @@ class Origins:
     ...     trace = error.__traceback__.tb_next
     ...     origins.add(error, trace.tb_next, node=4)
     ...     origins.add(error, trace, node=9)
-    >>> origins.of(error, trace.tb_next), origins.of(error, None), origins.of(KeyError(), None)
-    (4, 9, -1)
+    >>> origins.for_exception(error, trace.tb_next), origins.for_exception(error, None)
+    (4, 9)
+    >>> origins.for_exception(KeyError(), None)
+    -1
     """
 
     def __init__(self) -> None:
@@ -67,7 +69,7 @@ class Origins:
             found.append(_Origin(node, _place(trace), raised_again))
             del found[:-_MAX]
 
-    def of(self, error: BaseException, trace: TracebackType | None) -> int:
+    def for_exception(self, error: BaseException, trace: TracebackType | None) -> int:
         """Find the node where an exception came from.
 
         Parameters

@@ -37,7 +37,7 @@ class Probing:
     >>> scopes = Scopes(tree, 0)
     >>> probing = Probing("tracer", "values", "board", scopes, first=10)
     >>> function = tree.body[0]
-    >>> probing.scope = scopes.of[function]
+    >>> probing.scope = scopes.by_node[function]
     >>> probing.at_import
     False
     >>> assignment = function.body[0]

@@ -92,7 +92,7 @@ def rewrite(
     rewriting = _Statements(name, values, board, scopes, first)
     rewriting.module(tree)
     ast.fix_missing_locations(tree)
-    frames = {scope.number: scope.frame.number for scope in scopes.of.values()}
+    frames = {scope.number: scope.frame.number for scope in scopes.by_node.values()}
     source = TracedSource(path, first, is_test, first_scope, rewriting.sites, frames)
     return Rewritten(source, rewriting.captured, scopes.next)
 
@@ -101,7 +101,7 @@ class _Statements(Expressions):
     _returns = "r"
 
     def module(self, tree: ast.Module) -> None:
-        self.scope = self._scopes.of[tree]
+        self.scope = self._scopes.by_node[tree]
         head, body = _split(tree.body)
         if not body:
             return
@@ -400,7 +400,7 @@ class _Statements(Expressions):
         for keyword in node.keywords:
             keyword.value = self.expr(keyword.value, uses)
         defines = [self.variable(node.name)]
-        outer, self.scope = self.scope, self._scopes.of[node]
+        outer, self.scope = self.scope, self._scopes.by_node[node]
         head, body = _split(node.body)
         begin = _alone(self.probe("cb", node))
         node.body = [*head, begin, *self.block(body)]
@@ -416,7 +416,7 @@ class _Statements(Expressions):
         self.defaults(node.args)
         defines = [self.variable(node.name)]
         kept = self.scope, self._returns, self._handles
-        self.scope = self._scopes.of[node]
+        self.scope = self._scopes.by_node[node]
         suspended = is_suspended(node)
         cleans_up = any(isinstance(one, _TRIES) and one.finalbody for one in own_nodes(node)) or any(
             isinstance(one, (ast.With, ast.AsyncWith)) for one in own_nodes(node)

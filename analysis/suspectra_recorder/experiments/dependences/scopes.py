@@ -210,7 +210,7 @@ class Scopes:
     --------
     >>> tree = ast.parse("def price(net):\n    return [net + vat for vat in vats]")
     >>> scopes = Scopes(tree, 0)
-    >>> [(scope.number, scope.kind, sorted(scope.names)) for scope in scopes.of.values()]
+    >>> [(scope.number, scope.kind, sorted(scope.names)) for scope in scopes.by_node.values()]
     [(0, 'module', ['price']), (1, 'function', ['net']), (2, 'comprehension', ['vat'])]
     >>> scopes.next
     3
@@ -218,7 +218,7 @@ class Scopes:
 
     def __init__(self, tree: ast.Module, first: int):
         self._next = first
-        self.of: dict[ast.AST, Scope] = {}
+        self.by_node: dict[ast.AST, Scope] = {}
         self.module = self._new(tree, "module", None)
         for child in tree.body:
             self._collect(child, self.module)
@@ -229,7 +229,7 @@ class Scopes:
         return self._next
 
     def _new(self, node: ast.AST, kind: str, outer: Scope | None) -> Scope:
-        scope = self.of[node] = Scope(self._next, kind, outer)
+        scope = self.by_node[node] = Scope(self._next, kind, outer)
         self._next += 1
         return scope
 
