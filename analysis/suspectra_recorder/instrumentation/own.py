@@ -57,8 +57,9 @@ else:
 
     sys = copied("sys")
     os = copied("os", sys=sys)
-    _generic_path = copied("genericpath", os=os)
-    os.path = copied(_import_module("os").path.__name__, os=os, sys=sys, genericpath=_generic_path)
+    _stat = copied("stat")
+    _generic_path = copied("genericpath", os=os, stat=_stat)
+    os.path = copied(_import_module("os").path.__name__, os=os, sys=sys, stat=_stat, genericpath=_generic_path)
     time = copied("time")
     hashlib = copied("hashlib")
     json = copied("json")

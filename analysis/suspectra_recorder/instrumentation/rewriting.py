@@ -36,6 +36,7 @@ from suspectra_recorder.instrumentation.probe_code import ProbeCode
 from suspectra_recorder.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
 from suspectra_recorder.instrumentation.source import (
     LogicalLines,
+    compile_silently,
     docstring,
     parse,
     statement_lines,
@@ -94,11 +95,7 @@ def instrument(
     """
     with without_collecting():
         tree = parse(source, path)
-        import warnings  # the compiler asks the module that goes by this name now
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # compiling the tree with probes will issue the warnings
-            untouched = compile(tree, path, "exec", dont_inherit=True)
+        untouched = compile_silently(tree, path)
         lines = LogicalLines(source)
         inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
         outline = Outline.from_tree(tree)

@@ -6,6 +6,7 @@ decides, lines that a version of Python optimizes away are not statements.
 
 from __future__ import annotations
 
+import _warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from gc import disable as pause_collector
@@ -14,7 +15,7 @@ from gc import isenabled as collector_runs
 from types import CodeType
 
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import zlib
+from suspectra_recorder.instrumentation.own import sys, zlib
 from suspectra_recorder.instrumentation.own_syntax import ast, decode_source, io, tokenize
 
 __builtins__ = own.builtins
@@ -62,6 +63,47 @@ def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
         except SystemError:
             continue
     return ast.parse(source, path)
+
+
+def compile_silently(tree: ast.Module, path: str) -> CodeType:
+    """Compile a tree without its warnings.
+
+    The compiler asks the filters of the module that goes by the name of warnings. It takes the name of the file for
+    that of a module; what it finds as it computes constants is a warning of its caller. Filters for these two hide no
+    other warning. Unlike ``warnings.catch_warnings``, they don't make the program's own warnings be shown once more.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The syntax tree.
+    path : str
+        Its name in errors.
+
+    Returns
+    -------
+    CodeType
+        The code of the module.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError
+        When Python can't compile it.
+
+    Examples
+    --------
+    >>> compile_silently(parse("1 is 1"), "one.py").co_filename
+    'one.py'
+    """
+    filters = getattr(sys.modules.get("warnings", _warnings), "filters", None)
+    if type(filters) is not list:
+        return compile(tree, path, "exec", dont_inherit=True)
+    ignored = [("ignore", None, Warning, name, 0) for name in (path.removesuffix(".py"), __name__)]
+    filters[:0] = ignored
+    try:
+        return compile(tree, path, "exec", dont_inherit=True)
+    finally:
+        for entry in ignored:
+            filters.remove(entry)
 
 
 @contextmanager
