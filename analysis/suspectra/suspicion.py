@@ -217,7 +217,8 @@ def called_by(callers: Ints, report: RankedReport, program: Program | None) -> I
     [1]
     """
     spectrum = report.spectrum
-    pairs = Calls.from_program(spectrum, program).pairs
+    files = [spectrum.elements.files[file] for file in np.unique(spectrum.elements.file[callers]).tolist()]
+    pairs = Calls.from_program(spectrum, program, files=files).pairs
     first = pairs[np.isin(pairs[:, 0], callers), 1]
     functions = np.unique(spectrum.elements.function[first])
     inside = np.isin(spectrum.elements.function, functions[functions >= 0])

@@ -85,3 +85,19 @@ def test_two_functions_of_one_name_are_not_distinguished():
     spectrum = spectrum_of(LINES)
     spectrum.elements.functions[4].__dict__["name"] = "shipping"
     assert lines(calls_between(spectrum, program())) == [(16, 3), (18, 5)]
+
+
+def test_only_files_whose_calls_are_wanted_are_read():
+    read = []
+
+    def source_of(path):
+        read.append(path)
+        return SOURCE
+
+    of_shop = Program((SimpleNamespace(path="shop.py", digest=None),), source_of=source_of)
+    spectrum = spectrum_of(LINES)
+    every = Calls.from_program(spectrum, of_shop).pairs
+    assert Calls.from_program(spectrum, of_shop, files=["shop.py"]).pairs.tolist() == every.tolist() != []
+    read.clear()
+    assert not len(Calls.from_program(spectrum, of_shop, files=["other.py"]).pairs)
+    assert read == ["other.py"] or read == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,6 +57,7 @@ class Calls:
         program: Program | None,
         progress: Callable[[float], object] = lambda fraction: None,
         previous: Calls | None = None,
+        files: Collection[str] | None = None,
     ) -> Calls:
         """Find the calls that tests made.
 
@@ -71,6 +72,8 @@ class Calls:
         previous : Calls, optional
             The calls before a change. Sources are read again only if a file changed, and only rows of tests that ran
             again are looked at. If the calls are the same, this object is returned.
+        files : collection of str, optional
+            The paths of the files whose calls are wanted; all unless given.
 
         Returns
         -------
@@ -83,7 +86,7 @@ class Calls:
         source_of = SourcesAsRun(program.files, program.source_of)
         named = previous._named if previous is not None else None
         if named is None or named.elements is not elements or named.source_of != source_of:
-            named = _Named.find(elements, source_of, progress)
+            named = _Named.find(elements, source_of, progress, files)
         pairs = named.met(spectrum)
         if previous is not None and named is previous._named and np.array_equal(pairs, previous.pairs):
             return previous
@@ -99,12 +102,20 @@ class _Named:
     pairs: Ints
 
     @classmethod
-    def find(cls, elements: Elements, source_of: SourcesAsRun, progress: Callable[[float], object]) -> _Named:
+    def find(
+        cls,
+        elements: Elements,
+        source_of: SourcesAsRun,
+        progress: Callable[[float], object],
+        files: Collection[str] | None,
+    ) -> _Named:
         named = _by_unique_name(elements, _first_statements(elements))
         pairs = set()
-        _callers.begin()
-        for done, path in enumerate(checked(elements.files)):
-            progress(done / len(elements.files))
+        if files is None:
+            _callers.begin()
+        wanted = elements.files if files is None else files
+        for done, path in enumerate(checked(wanted)):
+            progress(done / len(wanted))
             data = source_of(path) if is_python(path) else None
             if data is None:
                 continue
