@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from suspectra.techniques.technique import Technique
 
 _TECHNIQUES = (*KINDS, VALUE_PREDICATES)
+_ITSELF = "run `suspectra investigate"  # the cure of techniques that have nothing to rank by
 _Result = TypeVar("_Result")
 
 
@@ -188,7 +189,8 @@ def _write(
     evidence = joined(evidence, chosen["workspace"])
     localizer = Localizer(technique)
     report = localizer.update(evidence)
-    problems = tuple(dict.fromkeys([*done.problems, *localizer.problems()]))
+    noticed = [problem for problem in localizer.problems() if not problem.cure.startswith(_ITSELF)]
+    problems = tuple(dict.fromkeys([*done.problems, *noticed]))
     as_json = chosen["form"] == "json"
     listing = Listing(report, evidence, problems, chosen["top"], () if as_json else localizer.groups().groups)
     names = [test.name for test in done.tests]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -301,7 +302,17 @@ class Investigation:
                     self.notify(Progress(stream.test, number_of[stream.test], len(self.tests), runs, share))
                     yield experiment
             self.complete = underway.exhausted and time.monotonic() < end
+            if not runs and underway.schedule.next() is not None:
+                self.problems.append(_too_slow(self.seconds, time.monotonic() - began))
             self.problems = list(dict.fromkeys([*underway.notices, *self.problems]))
+
+
+def _too_slow(seconds: float, took: float) -> Problem:
+    cause = (
+        f"the {seconds:g} s were over before the first altered run: to collect the failing tests and to run one"
+        f" unaltered took {took:.0f} s"
+    )
+    return Problem("", "", cause, "allow more with --seconds; editors have a setting for it")
 
 
 class _Underway:
@@ -321,8 +332,12 @@ class _Underway:
 
     def __init__(self, investigation: Investigation, folder: Path, made: list[Experiment], end: float):
         self._investigation, self._made, self._end = investigation, made, end
-        self._known: dict[tuple[object, ...], Experiment] = {experiment.key: experiment for experiment in made}
         self._suspects = investigation.suspects
+        self._group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
+        self._known: dict[tuple[object, ...], Experiment] = {}
+        self._in_vain: dict[int, set[tuple[object, ...]]] = defaultdict(set)  # mutants, by group
+        for experiment in made:
+            self._note(experiment)
         self._suspects.update(made)
         self._tests = RepeatedTests(
             investigation.command,
@@ -375,8 +390,7 @@ class _Underway:
             self.schedule.spent(stream.group, began - opening)
             for experiment in experiments:
                 places.append((experiment.file, experiment.line))
-                if experiment.test != stream.test:
-                    self._known[experiment.key] = experiment  # with a passing test, for the next failing one
+                self._note(experiment)
                 yield experiment
                 if time.monotonic() - began >= MOMENT_S and not self._tests.pending:
                     break  # what has been run already is taken before
@@ -415,8 +429,7 @@ class _Underway:
 
     def _streams(self) -> Iterator[Stream]:
         """All kinds with each test; tests that execute nothing suspicious are left out, as long as others do."""
-        group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
-        tests = self._investigation.tests
+        group_of, tests = self._group_of, self._investigation.tests
         for test in [test for test in tests if self._executes_suspects(group_of[test.name], test.name)] or tests:
             for kind in self._investigation.kinds:
                 yield Stream(group_of[test.name], test.name, kind)
@@ -426,6 +439,13 @@ class _Underway:
         spectrum = self._suspects.spectrum(group)
         row = spectrum.test_index.get(test)
         return row is None or bool(spectrum.candidates[spectrum.rows[row]].any())
+
+    def _note(self, experiment: Experiment) -> None:
+        """Keep a result for the streams of other tests."""
+        self._known[experiment.key] = experiment
+        group = self._group_of.get(experiment.test)
+        if group is not None and experiment.kind == "mutant" and not experiment.outcome.repairs:
+            self._in_vain[group].add(experiment.key[1:])
 
     def _at(self, group: int) -> At:
         only = self._investigation.at
@@ -459,6 +479,7 @@ class _Underway:
             at if self._investigation.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
             self._end,
             self._known,
+            self._in_vain[group],
             self._tests,
             self._suspects.spectrum(group),
             self._suspects.read,

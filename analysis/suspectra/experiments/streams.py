@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -41,6 +41,8 @@ class Setting:
         When to stop, as ``time.monotonic`` has it.
     known : mapping of tuple to Experiment
         The experiments that need not be made again, by their keys.
+    in_vain : set of tuple
+        The mutants with which a failing test of the group still fails: the keys of experiments, without the test.
     tests : RepeatedTests
         All tests, for streams that run passing ones too.
     spectrum : Spectrum
@@ -56,7 +58,7 @@ class Setting:
     --------
     >>> spectrum = Spectrum.from_matrix([[1]], [True])
     >>> tests = RepeatedTests([], folder, [])
-    >>> setting = Setting(lambda file, line: 1.0, 60.0, {}, tests, spectrum, lambda file: None)
+    >>> setting = Setting(lambda file, line: 1.0, 60.0, {}, set(), tests, spectrum, lambda file: None)
     >>> setting.at("cart.py", 8), setting.alone
     (1.0, False)
     """
@@ -64,6 +66,7 @@ class Setting:
     at: At
     end: float
     known: Mapping[tuple[object, ...], Experiment]
+    in_vain: Set[tuple[object, ...]]
     tests: RepeatedTests
     spectrum: Spectrum
     read: Callable[[str], bytes | None]
@@ -106,6 +109,9 @@ def _switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]
 def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MAX_PASSING) -> StreamMaker:
     """Make streams of mutants, which run with a failing test, and some of them with passing tests too.
 
+    The tests of a failure group share a fault, and its correction makes all of them pass. So a mutant with which
+    another test of the group still fails comes after those that may be the correction.
+
     Parameters
     ----------
     verify : callable
@@ -122,7 +128,8 @@ def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MA
     def stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
         mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
         mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
-        return mutants.experiments(test, by_suspicion(mutations, test.test, setting.at), setting.end, setting.known)
+        ordered = by_suspicion(mutations, test.test, setting.at, setting.in_vain)
+        return mutants.experiments(test, ordered, setting.end, setting.known)
 
     return stream
 
@@ -150,7 +157,9 @@ def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> It
             yield alteration
 
 
-def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
+def by_suspicion(
+    alterations: Iterable[AlterationT], test: str, at: At, in_vain: Set[tuple[object, ...]] = frozenset()
+) -> Iterator[AlterationT]:
     """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier.
 
     Parameters
@@ -161,6 +170,8 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
         The test that they are for.
     at : callable
         How suspicious statements are. Alterations where nothing is suspicious are left out.
+    in_vain : set of tuple
+        The keys, without the test, of alterations that come behind all others; it may grow meanwhile.
 
     Yields
     ------
@@ -178,19 +189,23 @@ def by_suspicion(alterations: Iterable[AlterationT], test: str, at: At) -> Itera
     >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0))
     >>> [(one.place.line, one.instance) for one in chosen]
     [(2, 1), (8, 3), (2, 2)]
+    >>> in_vain = {several[0].experiment("test_tax").key[1:]}
+    >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0), in_vain)
+    >>> [(one.place.line, one.instance) for one in chosen]
+    [(8, 3), (2, 2), (2, 1)]
     """
     earlier = Counter[tuple[str, int]]()
     waiting = iter(alterations)
     while window := list(islice(waiting, _WINDOW)):
-        left: list[tuple[AlterationT, str, int, int]] = []
+        left: list[tuple[AlterationT, str, int, int, tuple[object, ...]]] = []
         for alteration in window:
             experiment = alteration.experiment(test)
             place = experiment.file, experiment.line
             earlier[place] += 1
-            left.append((alteration, *place, earlier[place]))
+            left.append((alteration, *place, earlier[place], experiment.key[1:]))
         while left:
             left = [entry for entry in left if at(entry[1], entry[2]) > 0]
-            left.sort(key=lambda entry: -at(entry[1], entry[2]) / entry[3])
+            left.sort(key=lambda entry: (entry[4] in in_vain, -at(entry[1], entry[2]) / entry[3]))
             yield from (alteration for alteration, *_ in left[:_CHUNK])
             left = left[_CHUNK:]
 
