@@ -53,3 +53,12 @@ def test_a_loop_without_end_is_no_obstacle():
     # 0 decides between the end, 3, and a loop of 1 and 2, in which 1 decides
     edges = [(0, 3), (0, 1), (1, 2), (2, 1), (1, 1)]
     assert control_dependences(4, edges, [3]) >= {(0, 1), (0, 3), (1, 2)}
+
+
+@given(EDGES, st.lists(NUMBERS, unique=True, max_size=2))
+def test_the_first_node_of_a_loop_that_leads_nowhere_else_counts_as_an_exit(edges, exits):
+    after = [reached([node], edges) for node in range(NODES)]
+    stays = [node for node in range(NODES) if all(node in after[one] for one in after[node])]
+    firsts = {min(after[node]) for node in stays if not after[node] & {*exits}}
+    ended = [*exits, *sorted(firsts - {*exits})]
+    assert control_dependences(NODES, edges, exits) == control_dependences(NODES, edges, ended)

@@ -257,8 +257,8 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     (tmp_path / "test_cart.py").write_text(TESTS.split("def test_negative")[0])
     pytest_ = ["--", sys.executable, "-m", "pytest"]
 
-    def suspectra(*arguments):
-        command = [sys.executable, "-m", "suspectra", *arguments, *pytest_]
+    def suspectra(*arguments, options=()):
+        command = [sys.executable, *options, "-m", "suspectra", *arguments, *pytest_]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
 
     assert suspectra("record").returncode == 1
@@ -275,6 +275,10 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     assert found["distance"] == [{"file": "cart.py", "line": 18, "instance": 1}]
     assert (found["technique"], found["with"]) == ("nearest-path", "test_cart.py::test_a_small_cart")
     assert (found["candidates"], found["complete"]) == (4, True)
+    timed = suspectra("paths", "*member", "--technique", "apg", options=["-X", "importtime"])
+    loaded = {line.rpartition("|")[2].strip() for line in timed.stderr.splitlines()}
+    assert "suspectra.inputs.search" in loaded
+    assert not {"scipy", "numpy.ma"} & loaded  # they take as long as pytest itself
     (tmp_path / "cart.py").write_text(CART + "\n")
     refused = suspectra("paths", "*member")
     assert refused.returncode == 2

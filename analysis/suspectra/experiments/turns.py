@@ -124,8 +124,8 @@ class TurnableRun:
     @property
     def alone(self) -> int:
         """How many candidates turn one decision: each time, and those that are made more than once every time."""
-        turned, times = np.unique(self._number[self._turnable]), np.bincount(self._number)
-        return len(self) + int(np.count_nonzero(times[turned] > 1))
+        times = Counter(self._number.tolist())
+        return len(self) + sum(times[number] > 1 for number in set(self._number[self._turnable].tolist()))
 
     @property
     def in_threads(self) -> bool:

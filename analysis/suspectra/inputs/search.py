@@ -7,6 +7,7 @@ decisions come out the other way; a solver proposes an input for it, and a run s
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 from suspectra.causes.solver import SmtSolver, is_available
@@ -107,9 +108,11 @@ class InputSearch(PathSearcher):
         if not is_available():
             cause = "inputs are found by a solver that is not installed"
             raise EvidenceError(Problem("", "", cause, "pip install 'suspectra[smt]'"))
-        failing = self.failing = self._failing()
+        with ThreadPoolExecutor(1) as loading:  # that takes about as long as to collect the tests
+            loaded = loading.submit(SmtSolver)
+            failing = self.failing = self._failing()
         yield self._report(failing, None, [], complete=False)
-        near, solver = failing.parts, SmtSolver()
+        near, solver = failing.parts, loaded.result()
         stays = fixed(self._strategies)
         kept = [
             (("==", ("symbol", name, "float" if kind == "float" else "int"), value), True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 _UNREACHED = -2
 _NONE = -1
 
@@ -134,22 +132,16 @@ def control_dependences(
 
 def _endless(nodes: int, edges: Sequence[tuple[int, int]], exits: Sequence[int]) -> list[int]:
     """One node of each loop that leads nowhere else, the first one."""
-    from scipy.sparse import coo_array  # a server that starts need not wait for it
-    from scipy.sparse.csgraph import connected_components
-
-    before, _ = _neighbours(nodes, edges)
+    before, after = _neighbours(nodes, edges)
     ending = set(_reverse_postorder(exits, before))
-    if len(ending) == nodes:
-        return []
-    ends = np.array(edges, np.int64).reshape(-1, 2)
-    matrix = coo_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes))
-    _, part = connected_components(matrix, connection="strong")
-    leaves = {int(part[source]) for source, target in edges if part[source] != part[target]}
-    first: dict[int, int] = {}
-    for node in range(nodes):
-        if node not in ending and int(part[node]) not in leaves:
-            first.setdefault(int(part[node]), node)
-    return list(first.values())
+    firsts: list[int] = []
+    leading = set[int]()  # nodes from which a way leads to one of these loops
+    # backwards, what is led to comes before what leads there: so each node that is left is in such a loop
+    for node in _reverse_postorder((node for node in range(nodes) if node not in ending), before):
+        if node not in ending and node not in leading:
+            firsts.append(min(_reverse_postorder([node], after)))
+            leading.update(_reverse_postorder([node], before))
+    return firsts
 
 
 def _neighbours(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
