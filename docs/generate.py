@@ -312,6 +312,7 @@ NEEDS = {
     "lines are used",
     Need.EXPERIMENTS: "how failing tests end when something is altered: `suspectra investigate`; without it, only lines are used",
     Need.DEPENDENCES: "what failures depend on: `suspectra slice --failure`; without it, only lines are used",
+    Need.PATHS: "where failing tests and runs that pass part: `suspectra paths`; without it, only lines are used",
 }
 
 

@@ -228,6 +228,10 @@ def localize(
         from suspectra.evidence.failure_slices import with_slices
 
         found = with_slices(found, workspace)
+    if Need.PATHS in info.needs:
+        from suspectra.evidence.path_reports import with_paths
+
+        found = with_paths(found, workspace)
 
     from suspectra.localizer import Localizer
     from suspectra.since_revision import since_revision

@@ -35,6 +35,7 @@ LINES, EDGES, COUNTS = frozenset({Need.LINES}), frozenset({Need.EDGES}), frozens
 EXPERIMENTS = frozenset({Need.LINES, Need.EXPERIMENTS})
 VALUES = frozenset({Need.LINES, Need.VALUES})
 DEPENDENCES = frozenset({Need.LINES, Need.DEPENDENCES})
+PATHS = frozenset({Need.LINES, Need.PATHS})
 
 
 @dataclass(frozen=True)

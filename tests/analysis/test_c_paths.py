@@ -417,6 +417,10 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     place = {"file": "src/evaluate.c", "line": 50, "end_line": 50, "outcome": True, "wanted": False}
     assert place in found["report"]
     assert {"file": "src/evaluate.c", "line": 50, "instance": 1} in found["distance"]
+    ranked = json.loads(reckoner("rank", "--technique", "nearest-path", "--format", "json").stdout)
+    first, last = ranked["suspects"][0], found["report"][-1]
+    assert (first["score"], first["rank_worst"]) == (pytest.approx(2), 1)
+    assert (last["file"], last["line"]) in [(one["file"], one["line"]) for one in ranked["suspects"]]
 
 
 @pytest.mark.parametrize(

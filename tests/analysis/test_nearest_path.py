@@ -252,13 +252,36 @@ def test_a_failing_test_that_can_not_be_compared(tests, name, cause):
     assert refused.value.problem.cure
 
 
+def check_ranking(suspectra, folder):
+    """What was reported is ranked first, until a source changes."""
+
+    def ranked(technique):
+        done = suspectra("rank", "--technique", technique, "--format", "json")
+        return json.loads(done.stdout)["suspects"][0], done.stderr
+
+    suspect, said = ranked("nearest-path")
+    assert (suspect["line"], suspect["rank_best"], suspect["rank_worst"], suspect["score"] > 1) == (18, 1, 1, True)
+    assert "no search for paths" not in said
+    assert "no search for paths by apg has reported anything" in ranked("apg")[1]
+    log = folder / ".suspectra/experiments/paths.jsonl"
+    (entry,) = map(json.loads, log.read_text().splitlines())
+    assert entry["reports"] == {"nearest-path": [["cart.py", 18]]}
+    assert set(entry["sources"]) == {"cart.py", "test_cart.py"}
+    log.write_text(log.read_text() + "{}\n" + json.dumps({**entry, "sources": {"cart.py": "0"}}) + "\n")
+    suspect, said = ranked("nearest-path")
+    assert suspect["line"] == 18
+    assert "1 line of it can't be read" in said
+    assert "1 search for paths was made with other sources, and left out" in said
+
+
 def test_the_command_says_where_the_runs_part(tmp_path):
     (tmp_path / "cart.py").write_text(CART)
     (tmp_path / "test_cart.py").write_text(TESTS.split("def test_negative")[0])
     pytest_ = ["--", sys.executable, "-m", "pytest"]
 
     def suspectra(*arguments, options=()):
-        command = [sys.executable, *options, "-m", "suspectra", *arguments, *pytest_]
+        behind = [] if arguments[0] == "rank" else pytest_
+        command = [sys.executable, *options, "-m", "suspectra", *arguments, *behind]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
 
     assert suspectra("record").returncode == 1
@@ -275,6 +298,7 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     assert found["distance"] == [{"file": "cart.py", "line": 18, "instance": 1}]
     assert (found["technique"], found["with"]) == ("nearest-path", "test_cart.py::test_a_small_cart")
     assert (found["candidates"], found["complete"]) == (4, True)
+    check_ranking(suspectra, tmp_path)
     timed = suspectra("paths", "*member", "--technique", "apg", options=["-X", "importtime"])
     loaded = {line.rpartition("|")[2].strip() for line in timed.stderr.splitlines()}
     assert "suspectra.inputs.search" in loaded

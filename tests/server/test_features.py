@@ -11,6 +11,7 @@ from pygls.uris import to_fs_path
 
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.failure_slices import add_slices
+from suspectra.evidence.path_reports import add_report
 from suspectra.evidence.per_test_log import Logged
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.log import ExperimentLog
@@ -373,6 +374,19 @@ def test_slices_in_the_log_are_ranked_by_their_technique(client, shop):
     client.command("selectTechnique", "slice")
     client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["range"] == last["range"])
     assert "depend on it; 1 dependence lies between" in client.command("explain", path.as_uri(), line - 1)["markdown"]
+
+
+def test_reported_paths_in_the_log_are_ranked_by_their_technique(client, shop):
+    client.start(shop)
+    *_, last = [suspect for suspect in client.suspects(limit=100)["suspects"] if suspect["ef"]]
+    path, line = Path(to_fs_path(last["uri"])), last["range"]["start"]["line"] + 1
+    name = path.relative_to(shop).as_posix()
+    client.command("selectTechnique", "nearest-path")
+    digests = {name: sha256(path.read_bytes()).hexdigest()}
+    for test in last["failingTests"]:
+        add_report(shop, test, "nearest-path", [(name, line)], digests)
+    client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["range"] == last["range"])
+    assert "it, at place 1." in client.command("explain", path.as_uri(), line - 1)["markdown"]
 
 
 def test_a_technique_that_wants_more_than_the_evidence_holds_leaves_the_ranking(client, shop):

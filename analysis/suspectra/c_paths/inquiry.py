@@ -16,6 +16,7 @@ from suspectra.c_paths.traced_tests import TracedTests
 from suspectra.c_recording.suites import ctest_suite
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.path_reports import add_report, executed_sources
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.experiments.nearest_path import nearest_tests
 from suspectra.experiments.path_searching import PathOptions, RunningSearch
@@ -75,7 +76,7 @@ class CPathInquiry(RunningSearch):
     token: Token = field(default_factory=Token)
 
     def reports(self) -> Generator[PathReport]:
-        """Search until nothing is left to be tried, or the time is up.
+        """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
         Yields
         ------
@@ -94,6 +95,7 @@ class CPathInquiry(RunningSearch):
             cure = f"choose {' or '.join(SEARCHERS)} for tests of C and C++"
             raise EvidenceError(Problem("", "", cause, cure))
         workspace, first = Path(os.path.realpath(self.workspace)), Path(os.path.realpath(self.build))
+        sources = executed_sources(workspace, self.spectrum, self.test)
         with ScratchFolder() as scratch:
             build = TracedBuild(first, Path(cache_folder(str(workspace)) or scratch) / TracedBuild.name(first))
             build.make(self.token)
@@ -108,6 +110,8 @@ class CPathInquiry(RunningSearch):
                 with closing(searcher.search(self.begin(self.seconds))) as reports:
                     yield from self.follow(reports)
             finally:
+                if self.report.found:
+                    add_report(workspace, self.test, self.technique, self.report.lines, sources)
                 self.problems = list(dict.fromkeys(searcher.problems))
 
     def nothing(self) -> PathReport:

@@ -22,6 +22,7 @@ from suspectra.measured_file import MeasuredFile
 from suspectra.observation import Observation
 from suspectra.program import Program
 from suspectra.program.languages import is_c
+from suspectra.reported_paths import ReportedPaths
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -217,6 +218,8 @@ class Evidence:
         What predicates hold for the values of some of its tests, if they were read.
     slices : tuple of FailureSlice
         What the failures of some of its tests depend on, if that was read.
+    paths : tuple of ReportedPaths
+        What searches for paths have reported about some of its tests, if that was read.
     changed : mapping of str to ndarray of int32
         For failing tests that passed before, by name, the sorted indices of statements that changed since, executed or
         not. A reader that reads again returns the same objects for tests that did not change.
@@ -255,6 +258,7 @@ class Evidence:
     experiments: tuple[Experiment, ...] = ()
     observations: tuple[Observation, ...] = ()
     slices: tuple[FailureSlice, ...] = ()
+    paths: tuple[ReportedPaths, ...] = ()
     changed: Mapping[str, Row] = field(default_factory=dict)
     replaced: tuple[Replaced, ...] = ()
     outcomes: Outcomes | None = None
@@ -264,7 +268,14 @@ class Evidence:
         """The measured files and flow graphs."""
         graphs = self.edges.graphs if self.edges else ()
         return Program(
-            self.files, graphs, self.source_of, self.reading, self.experiments, self.observations, self.slices
+            self.files,
+            graphs,
+            self.source_of,
+            self.reading,
+            self.experiments,
+            self.observations,
+            self.slices,
+            self.paths,
         )
 
     @cached_property

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from suspectra.evidence.path_reports import add_report, executed_sources
 from suspectra.experiments.executed_lines import LINES, ExecutedLine, executed_lines
 from suspectra.experiments.nearest_path import nearest_tests
 from suspectra.experiments.path_searching import (
@@ -87,7 +88,7 @@ class PathInquiry(RunningSearch):
     suspiciousness: Suspiciousness = nothing_known
 
     def reports(self) -> Generator[PathReport]:
-        """Search until nothing is left to be tried, or the time is up.
+        """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
         Yields
         ------
@@ -97,12 +98,13 @@ class PathInquiry(RunningSearch):
         Raises
         ------
         EvidenceError
-            When nothing can be found out about the test.
+            When nothing can be found out about the test, or what was found can't be kept.
         """
         limits = self.begin(self.seconds)
         options = replace(self.options, ask=self.asking(self.options.ask, limits))
         technique = TECHNIQUES[self.technique]
         workspace = Path(os.path.realpath(self.workspace))
+        executed = executed_sources(workspace, self.spectrum, self.test.name)
         passing = nearest_tests(self.spectrum, self.test.name)
         with self.safety.folder(workspace) as folder:
             tests = RepeatedTests(
@@ -116,6 +118,9 @@ class PathInquiry(RunningSearch):
                     with closing(searcher.search(limits)) as reports:
                         yield from self.follow(reports)
                 finally:
+                    if self.report.found:
+                        sources = tests.machine(self.test.name).sources or executed
+                        add_report(workspace, self.test.name, self.technique, self.report.lines, sources)
                     self.problems = list(dict.fromkeys([*tests.notices, *searcher.problems]))
 
     def executed_lines(self, *tests: str) -> list[list[ExecutedLine]]:

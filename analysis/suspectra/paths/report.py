@@ -109,8 +109,9 @@ class PathReport:
     Examples
     --------
     >>> place = ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True)
-    >>> PathReport("nearest-path", "test_a", (place,), "test_b", (place,), 3, True, 0.25).found
-    True
+    >>> report = PathReport("nearest-path", "test_a", (place,), "test_b", (place,), 3, True, 0.25)
+    >>> report.found, report.lines
+    (True, (('cart.py', 8),))
     """
 
     technique: str
@@ -125,6 +126,11 @@ class PathReport:
     parts: ReportedPlace | None = None
     notes: tuple[str, ...] = ()
     transitions: tuple[Transition, ...] = ()
+
+    @property
+    def lines(self) -> tuple[tuple[str, int], ...]:
+        """Files and numbers of the lines that it names, each once, in its order."""
+        return tuple(dict.fromkeys((place.location.file, place.location.line) for place in self.report))
 
     @property
     def found(self) -> bool:

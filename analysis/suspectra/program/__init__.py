@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from suspectra.experiment import Experiment
 from suspectra.failure_slice import FailureSlice
 from suspectra.observation import Observation
+from suspectra.reported_paths import ReportedPaths
 
 if TYPE_CHECKING:
     from suspectra.measured_file import MeasuredFile
@@ -34,9 +35,10 @@ class Program:
         What came of running tests again with something altered; those of sources as they are now.
     observations : tuple of Observation
         What predicates hold for the values of some tests; those of sources as they are now.
-
     slices : tuple of FailureSlice
         What the failures of some tests depend on; those of sources as they are now.
+    paths : tuple of ReportedPaths
+        What searches for paths have reported about some tests; those of sources as they are now.
 
     Examples
     --------
@@ -52,3 +54,4 @@ class Program:
     experiments: tuple[Experiment, ...] = ()
     observations: tuple[Observation, ...] = ()
     slices: tuple[FailureSlice, ...] = ()
+    paths: tuple[ReportedPaths, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, VALUES, TechniqueInfo
+from suspectra.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, PATHS, VALUES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -200,6 +200,40 @@ SLICE = TechniqueInfo(
     " ranks first. Needs `suspectra slice --failure`; without traces it is Ochiai.",
 )
 
+_BY_REPORTS = (
+    "1 + the mean of 1 / place over the reports about failing tests; if equal, and where no report names it, Ochiai"
+)
+NEAREST_PATH = TechniqueInfo(
+    "nearest-path",
+    "Nearest path",
+    "paths",
+    "Wang & Roychoudhury 2005",
+    _BY_REPORTS,
+    PATHS,
+    "Shows where failing tests part from the passing tests that go most nearly the same way. Needs `suspectra paths"
+    " TEST`; without it, it is Ochiai.",
+)
+APG = TechniqueInfo(
+    "apg",
+    "Automated path generation",
+    "paths",
+    "Wang & Roychoudhury 2005",
+    _BY_REPORTS,
+    PATHS,
+    "Shows where failing tests part from runs that pass and were made for that, with forced decisions or other inputs."
+    " Needs `suspectra paths TEST --technique apg`; without it, it is Ochiai.",
+)
+CAUSE_TRANSITIONS = TechniqueInfo(
+    "cause-transitions",
+    "Cause transitions",
+    "paths",
+    "Cleve & Zeller 2005",
+    _BY_REPORTS,
+    PATHS,
+    "Shows where the values that make the difference to a passing test become others. Needs `suspectra paths TEST"
+    " --technique cause-transitions`; without it, it is Ochiai.",
+)
+
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
     for entry in (
@@ -217,5 +251,8 @@ CATALOGUE: dict[str, Entry] = {
         Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
         Entry(VALUE_REPLACEMENT, "suspectra.techniques.value_replacement:ValueReplacement"),
         Entry(SLICE, "suspectra.techniques.slicing:Slicing"),
+        Entry(NEAREST_PATH, "suspectra.techniques.path_reports:ByNearestPath"),
+        Entry(APG, "suspectra.techniques.path_reports:ByGeneratedPaths"),
+        Entry(CAUSE_TRANSITIONS, "suspectra.techniques.path_reports:ByCauseTransitions"),
     )
 }

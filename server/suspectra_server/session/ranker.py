@@ -19,6 +19,7 @@ from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.experiments import with_experiments
 from suspectra.evidence.failure_slices import SLICES, with_slices
 from suspectra.evidence.observations import OBSERVATIONS, with_observations
+from suspectra.evidence.path_reports import PATHS, with_paths
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
@@ -39,7 +40,7 @@ WITH_EXPERIMENTS = "investigation"
 
 log = logging.getLogger(__name__)
 
-_LOGS = (experiments.LOG, OBSERVATIONS.path, SLICES.path)
+_LOGS = (experiments.LOG, OBSERVATIONS.path, SLICES.path, PATHS.path)
 
 MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
@@ -275,7 +276,7 @@ class Ranker:
         return known[2]
 
     def _with_experiments(self, evidence: Evidence, technique: Technique) -> Evidence:
-        """The evidence with its experiments, observations and slices: the same object while nothing has changed."""
+        """The evidence with what its own runs add to it: the same object while nothing has changed."""
         joined = with_experiments(evidence, self._root)
         if Need.EXPERIMENTS not in technique.info.needs:  # then it is no problem that some are out of date
             joined = replace(joined, problems=evidence.problems)
@@ -285,6 +286,8 @@ class Ranker:
             joined = replace(joined, problems=problems)
         if Need.DEPENDENCES in technique.info.needs:
             joined = with_slices(joined, self._root)
+        if Need.PATHS in technique.info.needs:
+            joined = with_paths(joined, self._root)
         if self._last_joined is not None and self._last_joined[0] is evidence:
             known = self._last_joined[1]
             if _results(known) == _results(joined):
@@ -312,7 +315,7 @@ class Ranker:
 
 def _results(evidence: Evidence) -> tuple[object, ...]:
     """What runs that Suspectra made itself add to evidence."""
-    return evidence.experiments, evidence.observations, evidence.slices, evidence.problems
+    return evidence.experiments, evidence.observations, evidence.slices, evidence.paths, evidence.problems
 
 
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:

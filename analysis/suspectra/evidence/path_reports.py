@@ -1,0 +1,128 @@
+"""The log of what searches for paths have reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.per_test_log import Logged, PerTestLog
+from suspectra.evidence.sources import SourceReader
+from suspectra.quantity import many
+from suspectra.reported_paths import Line, ReportedPaths
+from suspectra.spectrum import Spectrum
+
+
+def with_paths(evidence: Evidence, workspace: Path) -> Evidence:
+    """The same evidence, with what searches for paths have reported in its workspace.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        As its source has it.
+    workspace : Path
+        Where the log is looked for.
+
+    Returns
+    -------
+    Evidence
+        Its problems include those of the log.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    >>> with_paths(evidence, folder).paths
+    ()
+    """
+    logged, problems = PATHS.read(workspace, lambda: evidence.digests)
+    if not (logged or problems or evidence.paths):
+        return evidence
+    return replace(evidence, paths=tuple(one.found for one in logged), problems=(*evidence.problems, *problems))
+
+
+def add_report(workspace: Path, test: str, technique: str, lines: Iterable[Line], sources: Mapping[str, str]) -> None:
+    """Add a report to the log; those of other sources are removed.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    test : str
+        The name of the failing test.
+    technique : str
+        That of the search; the report replaces an earlier one by it about the same test.
+    lines : iterable of (str, int)
+        What it names, in its order.
+    sources : mapping of str to str
+        The digests of the sources that the test loads, by path.
+
+    Raises
+    ------
+    EvidenceError
+        When it can't be written.
+    RecordingError
+        When its folder is a link, or can't be made.
+
+    Examples
+    --------
+    >>> from hashlib import sha256
+    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
+    >>> add_report(folder, "test_a", "apg", [("cart.py", 1)], {"cart.py": sha256(b"total = 0").hexdigest()})
+    >>> PATHS.read(folder)[0][0].found.lines
+    {'apg': (('cart.py', 1),)}
+    """
+    known = {one.test: one for one in PATHS.read(workspace)[0]}
+    before = known[test].found.lines if test in known else {}
+    found = ReportedPaths(test, {**before, technique: tuple(dict.fromkeys(lines))})
+    PATHS.write(workspace, {**known, test: Logged(test, found, sources)}.values())
+
+
+def executed_sources(workspace: Path, spectrum: Spectrum, test: str) -> dict[str, str]:
+    """Say what the sources look like that a recorded test executes.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    spectrum : Spectrum
+        Which tests execute what.
+    test : str
+        The name of the test.
+
+    Returns
+    -------
+    dict of str to str
+        Digests by path.
+
+    Examples
+    --------
+    >>> _ = (folder / "program").write_bytes(b"total = 0")
+    >>> list(executed_sources(folder, Spectrum.from_matrix([[1], [0]], failed=[True, False]), "t1"))
+    ['program']
+    """
+    read, elements = SourceReader(workspace), spectrum.elements
+    files = {elements.files[file] for file in elements.file[spectrum.rows[spectrum.test_index[test]]].tolist()}
+    return {file: sha256(text).hexdigest() for file in sorted(files) if (text := read(file)) is not None}
+
+
+def _encoded(found: ReportedPaths) -> dict[str, object]:
+    return {"reports": found.lines}
+
+
+def _decoded(test: str, entry: Mapping[str, Any]) -> ReportedPaths:
+    reports = {name: tuple((file, line) for file, line in lines) for name, lines in entry["reports"].items()}
+    if not all(type(file) is str and type(line) is int for lines in reports.values() for file, line in lines):
+        raise ValueError
+    return ReportedPaths(test, reports)
+
+
+def _left_out(count: int) -> str:
+    return f"{many(count, 'search')} for paths {'was' if count == 1 else 'were'} made"
+
+
+PATHS = PerTestLog("paths.jsonl", _encoded, _decoded, _left_out, "suspectra paths")
+"""Where failing runs and those that pass part: lines, no values."""
