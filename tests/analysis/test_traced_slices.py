@@ -335,3 +335,83 @@ def test_a_sitecustomize_and_modules_that_hide_those_of_python_do_no_harm(tmp_pa
     run = traced(tmp_path, "test_a_result_that_stayed_empty")
     assert "words.py" in {site.file for site in run.sites}
     assert (tmp_path / "began").read_text() == "once "
+
+
+GIVEN = """\
+def big(numbers, limit):
+    for number in numbers:
+        if number > limit:
+            yield number
+
+
+def passed_on(numbers, limit):
+    yield from big(numbers, limit)
+
+
+def listed(numbers, limit):
+    return list(big(numbers, limit))
+
+
+def summed(numbers, limit):
+    return sum(
+        number
+        for number in numbers
+        if number > limit
+    )
+
+
+def collected(numbers, limit):
+    found = []
+    for number in big(numbers, limit):
+        found.append(number)
+    return found
+"""
+GIVEN_TEST = """\
+import given
+
+
+def test_nothing_listed():
+    assert given.listed([1, 3], 4) == [3]
+
+
+def test_nothing_summed():
+    assert given.summed([1, 3], 4) == 3
+
+
+def test_nothing_collected():
+    assert given.collected([1, 3], 4) == [3]
+
+
+def test_the_last_one_missing():
+    assert given.listed([5, 3], 4) == [5, 3]
+
+
+def test_the_first_one_missing():
+    assert next(given.big([3, 5], 4)) == 3
+
+
+def test_nothing_passed_on():
+    assert list(given.passed_on([1, 3], 4)) == [3]
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "line", "instance"),
+    [
+        ("test_nothing_listed", 3, 2),
+        ("test_nothing_summed", 19, 2),
+        ("test_nothing_collected", 3, 2),
+        ("test_the_last_one_missing", 3, 2),
+        ("test_the_first_one_missing", 3, 1),
+        ("test_nothing_passed_on", 3, 2),
+    ],
+)
+def test_what_a_generator_gives_depends_on_what_it_left_out(tmp_path, test, line, instance):
+    (tmp_path / "given.py").write_text(GIVEN)
+    (tmp_path / "test_given.py").write_text(GIVEN_TEST)
+    name = f"test_given.py::{test}"
+    with Machine(COMMAND, tmp_path.resolve(), "test_given.py", [name], (KIND,)) as machine:
+        found = backward(trace_dependences(machine, name))
+    steps = [found.step(node) for node in np.flatnonzero(found.members)]
+    decided = [(step.line, step.instance) for step in steps if step.outcome is False and step.kind == "decision"]
+    assert (line, instance) in decided

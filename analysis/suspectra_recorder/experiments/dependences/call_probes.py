@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, TracebackType
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, TracebackType
 from typing import Any
 
 from suspectra_recorder.experiments.dependences.calls import ANY, Call, Pending, State, ended
@@ -12,6 +12,8 @@ from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys
 
 __builtins__ = own.builtins
+
+_GENERATOR = 0x20 | 0x200  # flags of the code of generators, and of asynchronous ones
 
 
 def _frame_of(value: object) -> object | None:
@@ -73,13 +75,14 @@ def call_probes(state: State) -> dict[str, Probe]:
     deferred: dict[int, tuple[Call, Pending]] = {}  # calls that have given a generator or coroutine
     kept: list[object] = []  # cells, so that no other one gets the identity
 
-    def enter(site: int, values: tuple[object, ...], cells: Any, frame: object) -> bool:
+    def enter(site: int, values: tuple[object, ...], cells: Any, frame: FrameType | None) -> bool:
         if ident() != this_thread:
             state.foreign()
             return False
         caller = state.current
         state.calls += 1
-        call = Call(state.calls, frames[site], caller)
+        gives = frame is not None and frame.f_code.co_flags & _GENERATOR != 0
+        call = Call(state.calls, frames[site], caller, gives=gives)
         pending = None
         if frame is not None:
             state.suspended[id(frame)] = call

@@ -30,20 +30,25 @@ class Call:
         The scope of the function.
     caller : Call or None
         What called it, or resumed it last.
+    gives : bool, optional
+        Whether it is a generator, which gives its caller one value after the other, and then no more.
 
     Examples
     --------
     >>> caller = Call(1, frame=0, caller=None)
-    >>> call = Call(2, frame=3, caller=caller)
+    >>> call = Call(2, frame=3, caller=caller, gives=True)
     >>> call.caller.number, call.uses
     (1, [])
+    >>> call.decided(7)
+    >>> caller.uses
+    [7]
     """
 
-    __slots__ = ("caller", "frame", "handled", "items", "number", "owners", "parts", "pending", "raised_again",
-                 "raising", "result", "returned", "stored", "update", "uses")  # fmt: skip
+    __slots__ = ("caller", "frame", "gives", "handled", "items", "number", "owners", "parts", "pending",
+                 "raised_again", "raising", "result", "returned", "stored", "update", "uses")  # fmt: skip
 
-    def __init__(self, number: int, frame: int, caller: Call | None):
-        self.number, self.frame, self.caller = number, frame, caller
+    def __init__(self, number: int, frame: int, caller: Call | None, *, gives: bool = False):
+        self.number, self.frame, self.caller, self.gives = number, frame, caller, gives
         self.uses: list[int] = []
         self.pending: list[Pending] = []  # calls in the expression that is being evaluated
         self.items: list[object] = []  # objects whose items are about to be read or written
@@ -55,6 +60,17 @@ class Call:
         # exceptions that a handler got or raised again, by identity, and the nodes where they came from
         self.handled: tuple[int, int] = (0, -1)
         self.raised_again: tuple[int, int] = (0, -1)
+
+    def decided(self, made: int) -> None:
+        """Tell whoever takes the values of a generator what it decided: that says which one comes next, if any.
+
+        Parameters
+        ----------
+        made : int
+            The node of the decision.
+        """
+        if self.caller is not None:
+            self.caller.uses.append(made)
 
 
 class Pending:

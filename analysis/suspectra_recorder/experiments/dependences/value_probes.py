@@ -129,12 +129,16 @@ def value_probes(state: State) -> dict[str, Probe]:
         call.uses.clear()
         if call.pending:
             call.pending.clear()
+        if call.gives:
+            call.decided(made)
         if made >= columns.most:
             state.on_full()
         return truth
 
     def bn(site: int, truth: bool) -> bool:
-        nested(site, truth, 0, 1 if truth else 0)
+        made = nested(site, truth, 0, 1 if truth else 0)
+        if state.current.gives:
+            state.current.decided(made)
         return truth
 
     def i(site: int, value: Any) -> Any:
@@ -192,7 +196,7 @@ def value_probes(state: State) -> dict[str, Probe]:
         if type(value) is GeneratorType:
             state.calls += 1
             parent = state.current
-            call = Call(state.calls, frames[site], parent)
+            call = Call(state.calls, frames[site], parent, gives=True)
             columns.called(parent.number)
             node(site, state.calls, 0, -1, [])
             call.owners = [(parent.frame, parent.number), *parent.owners]
