@@ -14,6 +14,7 @@ import click
 from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option, written
+from suspectra.errors import EvidenceError
 from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 
 if TYPE_CHECKING:
@@ -105,7 +106,11 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
 
     tests = [failing[name] for name in suspicion.in_turn(failing)]
     failures = Failures(tests, chosen["causes_seconds"], ask)
-    interrupted = _search(failures, chosen["causes_seconds"])
+    try:
+        interrupted = _search(failures, chosen["causes_seconds"])
+    except EvidenceError:
+        warn(dict.fromkeys(failures.problems))  # what is left out may be the reason
+        raise
     sources = Sources(chosen["workspace"])
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":

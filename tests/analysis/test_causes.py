@@ -491,3 +491,32 @@ def test_the_techniques_are_listed_with_when_not_to_use_them(capsys):
     assert run(["techniques", "--format", "json"]) == 0
     advice = {one["name"]: one["advice"] for one in json.loads(capsys.readouterr().out)}
     assert "Not for code that only computes" in advice["mdfs"]
+
+
+IN_A_THREAD = """\
+import threading
+
+
+def total(prices):
+    found = []
+
+    def work():
+        found.append("-" * 100)  # too long to be altered
+
+    one = threading.Thread(target=work)
+    one.start()
+    one.join()
+    return found[0]
+"""
+
+
+def test_a_refusal_says_what_was_left_out(tmp_path, capsys):
+    (tmp_path / "shop.py").write_text(IN_A_THREAD)
+    source = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 'none'\n"
+    (tmp_path / "test_shop.py").write_text(source)
+    record = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    subprocess.run(record, cwd=tmp_path, capture_output=True, check=False)
+    assert causes(tmp_path, "*_total") == 2
+    err = capsys.readouterr().err
+    assert "depends on no decision and no assigned value that can be altered" in err
+    assert "1 other thread executes code that is left out" in err

@@ -24,6 +24,7 @@ from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
+    from suspectra.causes.inquiry import Inquiry
     from suspectra.causes.report import CauseReport
 
 
@@ -87,6 +88,7 @@ class CauseSearch:
         if self.seconds is not None:
             settings = replace(settings, causes_seconds=self.seconds)
         began = time.monotonic()
+        inquiry: Inquiry | None = None
         try:
             command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=True)
@@ -98,7 +100,8 @@ class CauseSearch:
             report = inquiry.report
             job.publish(Narrowed("", 1.0, report))
         except SuspectraError as error:
-            return Outcome(0, problems=(error.problem,))
+            left_out = () if inquiry is None else inquiry.problems  # which may be the reason
+            return Outcome(0, problems=tuple(dict.fromkeys((error.problem, *left_out))))
         return Outcome(report.alterations, report.complete, tuple(dict.fromkeys(inquiry.problems)))
 
     def take(self, news: object) -> Shown | None:
