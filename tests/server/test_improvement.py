@@ -9,6 +9,7 @@ import pytest
 from suspectra.cancellation import Cancelled, check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.techniques.cp import CP
+from suspectra_server.session import next_steps
 
 TIMEOUT_S = 60
 FAILING = "def test_added():\n    assert False\n"
@@ -107,6 +108,25 @@ def test_the_end_of_the_server_ends_long_work(client, shop, gate):
     assert gate.begun.acquire(timeout=TIMEOUT_S)
     client.request("shutdown")
     assert gate.cancelled.acquire(timeout=TIMEOUT_S)
+
+
+def test_a_newer_ranking_does_not_wait_for_what_would_tell_ties_apart(client, shop, record, monkeypatch):
+    gate, advise = Gate(), next_steps.advise
+
+    def slow(*arguments):
+        gate.wait()
+        return advise(*arguments)
+
+    monkeypatch.setattr(next_steps, "advise", slow)
+    client.initialize(shop, options={"technique": "ochiai"})
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
+
+    (shop / "tests/test_added.py").write_text(FAILING)
+    record(shop, "tests/test_added.py")
+    assert gate.cancelled.acquire(timeout=TIMEOUT_S)  # of the ranking before
+    status(client, "ochiai", "ready", failed=4)
+    assert gate.begun.acquire(timeout=TIMEOUT_S)  # of the new one
+    gate.open.set()
 
 
 @pytest.fixture

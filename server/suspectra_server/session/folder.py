@@ -138,7 +138,7 @@ class Folder:
             disk,
             decisions,
             ranking_input=self._ranking_input,
-            starting=self.navigation.pause,
+            starting=self._pause,
             working=working,
             show=self._show,
             complete=self._after_ranking,
@@ -337,6 +337,11 @@ class Folder:
         self.navigation.follow()
         if not result.growing:  # otherwise that waits, so as not to slow the tests down
             self._after_ranking()
+
+    def _pause(self) -> None:
+        """Stop what is made of the last ranking, so that it does not delay the next one."""
+        self.navigation.pause()
+        self._next_steps.pause()
 
     def _last_good(self) -> Ranking:
         """The ranking that stays where a technique refuses; not the quick one that it began with."""

@@ -34,18 +34,24 @@ class NextSteps:
 
     def renew(self, ranking: Ranking) -> None:
         """Work out the steps of a ranking, unless they are known."""
-        if ranking is self._wanted or ranking.report is None or ranking.preliminary:
+        known = self._known is not None and self._known[0] is ranking
+        if known or ranking is self._wanted or ranking.report is None or ranking.preliminary:
             return
         self._wanted = ranking
         self._jobs.submit(self._key, lambda token: next_steps(ranking), lambda steps: self._take(ranking, steps))
+
+    def pause(self) -> None:
+        """Stop working on steps, so that it does not delay a ranking."""
+        self._jobs.cancel(self._key)
+        self._wanted = None
 
     def for_ranking(self, ranking: Ranking) -> Mapping[int, str]:
         """For each suspect in one of the first ties the best step, in one sentence, as far as these are known."""
         return self._known[1] if self._known is not None and self._known[0] is ranking else {}
 
     def close(self) -> None:
-        """Stop looking for steps."""
-        self._jobs.cancel(self._key)
+        """Stop for good."""
+        self.pause()
 
     def _take(self, ranking: Ranking, steps: Mapping[int, str] | Exception) -> None:
         if ranking is self._wanted and not isinstance(steps, Exception):
