@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from suspectra.spectrum import Counts, Elements, Function, Spectrum
 from suspectra.spectrum.changes import difference, removals
+from suspectra.spectrum.pairs import Pairs
 
 
 def elements():
@@ -118,3 +119,25 @@ def test_removals_are_found(before: list[int], gone: set[int], appended: int) ->
     new = [max(before, default=0) + 1 + n for n in range(appended)]
     now = [item for place, item in enumerate(before) if place not in gone] + new
     assert removals(np.array(before, np.int64), np.array(now, np.int64)) == sorted(gone)
+
+
+@given(
+    st.sampled_from([(2, 3), (3000, 5000)]).flatmap(
+        lambda tests: st.tuples(
+            st.just(tests),
+            st.lists(st.tuples(st.integers(0, tests[0]), st.integers(0, tests[1]), st.booleans()), max_size=30),
+        )
+    )
+)
+def test_pairs_are_those_of_the_candidates(case: tuple[tuple[int, int], list[tuple[int, int, bool]]]) -> None:
+    """Also with so many tests that a table of all possible pairs would be too large."""
+    (failed, passed), columns = case
+    table = np.array(columns, np.int32).reshape(-1, 3)
+    pairs = Pairs.among(Counts(table[:, 0], table[:, 1], failed, passed), table[:, 2] > 0)
+    of_column = [(int(pairs.ef[of]), int(pairs.ep[of])) if of >= 0 else None for of in pairs.of]
+    assert of_column == [(ef, ep) if candidate else None for ef, ep, candidate in columns]
+    found = dict(zip(zip(pairs.ef.tolist(), pairs.ep.tolist(), strict=True), pairs.size.tolist(), strict=True))
+    assert found == Counter(pair for pair in of_column if pair is not None)
+    assert len(found) == len(pairs)
+    assert (np.diff(pairs.key) > 0).all()
+    assert pairs.of.dtype == np.int32

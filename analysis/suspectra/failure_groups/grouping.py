@@ -222,6 +222,7 @@ class _Merging:
         self._fewest = coverage.passing[coverage.first(self._shared)]
         self._look((self._shared != 0).argmax(axis=1).max(initial=0) + 1)
         self._price = self._cost(self._size, self._fewest)
+        self._single = np.where(self._size == 1, self._price, -np.inf)  # the costs of groups of one test
         self._apart = np.zeros((len(clusters), len(clusters)), bool)
         if apart.any():
             of_test = np.zeros(len(apart), np.int64)
@@ -230,7 +231,7 @@ class _Merging:
             one, other = (of_test[side] for side in np.nonzero(apart & covered & covered[:, None]))
             self._apart[one, other] = True
 
-    def _cost(self, failing: Ints, passing: Ints) -> Floats:
+    def _cost(self, failing: Ints | int, passing: Ints) -> Floats:
         """The cost of groups."""
         prices: Floats = self._log[failing + passing + 1] - self._log[failing] - self._log[passing]
         return prices
@@ -250,18 +251,17 @@ class _Merging:
             return []
         # of each pair, in both halves of the tables: the cost of merging, the second threshold, the cost for one test,
         # and a class that is not behind the first that both share
-        costs, bounds, joining = (np.full((count, count), np.inf) for _ in range(3))
+        tables = np.full((3, count, count), np.inf)
+        costs, bounds, joining = tables
         least = np.zeros((count, count), np.int64)
         alive = np.ones(count, bool)
 
         def compare(one: Ints, other: Ints | int, classes: Ints) -> None:
             """Fill the tables for some pairs of clusters, which share no class before the given ones."""
             classes, shared, union, alone = self._compared(one, other, classes, nats, share)
-            more = union - (self._price[one] + self._price[other])
-            found = (np.where(shared, np.round(each, _DECIMALS), np.inf) for each in (more, share * union, alone))
-            cost, bound, joined = found
-            for pairs in ((one, other), (other, one)):
-                costs[pairs], bounds[pairs], joining[pairs], least[pairs] = cost, bound, joined, classes
+            found = np.array([union - (self._price[one] + self._price[other]), share * union, alone])
+            tables[:, one, other] = tables[:, other, one] = np.where(shared, np.round(found, _DECIMALS), np.inf)
+            least[one, other] = least[other, one] = classes
 
         def cheapest(allowed: Bools) -> tuple[int, int] | None:
             """The cheapest pair of those that may be merged."""
@@ -279,7 +279,7 @@ class _Merging:
                 if (pair := cheapest(costs < bounds) or cheapest(joining < ALONE)) is None:
                     break
                 i, j = pair
-            self._merge(i, j, cheap)
+            self._merge(i, j, int(self.coverage.passing[least[i, j]]), cheap)
             alive[j] = False
             costs[j, :] = costs[:, j] = costs[i, :] = costs[:, i] = np.inf
             others = np.flatnonzero(alive & ~self._apart[i])
@@ -347,20 +347,18 @@ class _Merging:
 
         The latter is infinite for two larger groups.
         """
-        alone = (
-            np.where(self._size[side] == 1, self._cost(self._size[side], passing) - self._price[side], np.inf)
-            for side in (one, other)
-        )
-        return self._cost(self._size[one] + self._size[other], passing), np.minimum(*alone)
+        alone = self._cost(1, passing) - np.maximum(self._single[one], self._single[other])
+        return self._cost(self._size[one] + self._size[other], passing), alone
 
-    def _merge(self, i: int, j: int, cheap: bool) -> None:
-        """Merge the second of two clusters into the first."""
+    def _merge(self, i: int, j: int, fewest: int, cheap: bool) -> None:
+        """Merge the second of two clusters into the first; `fewest` passing tests execute a class that both share."""
         self.halves[i] = () if cheap else (int(self._fewest[i]), int(self._fewest[j]))
         self.clusters[i] = np.sort(np.concatenate([self.clusters[i], self.clusters[j]]))
         self._shared[i] &= self._shared[j]
         self._size[i] += self._size[j]
-        self._fewest[i] = self.coverage.passing[self.coverage.first(self._shared[i : i + 1])[0]]
+        self._fewest[i] = fewest
         self._price[i] = self._cost(self._size[i], self._fewest[i])
+        self._single[i] = -np.inf
         self._apart[i] |= self._apart[j]
         self._apart[:, i] |= self._apart[:, j]
 

@@ -65,9 +65,19 @@ class Pairs:
         Pairs
             Numbered afresh: each pair has a candidate.
         """
-        of, ef, ep = distinct_pairs(counts)
-        of = np.where(candidates, of, -1).astype(np.int32, copy=False)
-        size = np.bincount(of + 1, minlength=len(ef) + 1)[1:]
+        key, possible = _keys(counts), _possible(counts)
+        key[~candidates] = possible
+        if _is_small(possible, len(key)):
+            size = np.bincount(key, minlength=possible + 1)[:possible]
+            found = np.flatnonzero(size)
+            size, of = size[found], _numbers(found, possible).take(key, mode="wrap")
+        else:
+            found, of, size = np.unique(key, return_inverse=True, return_counts=True)
+            of = of.astype(np.int32)
+            if len(found) and found[-1] == possible:
+                of[of == len(found) - 1] = -1
+                found, size = found[:-1], size[:-1]
+        ef, ep = np.divmod(found, counts.passed + 1)
         return cls(of, ef, ep, size, pair_key(ef, ep), np.arange(len(ef), dtype=np.int32))
 
     def updated(self, counts: Counts, columns: Ints) -> Pairs:
@@ -164,17 +174,35 @@ def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
     >>> [column.tolist() for column in distinct_pairs(counts)]
     [[1, 1, 0], [0, 1], [2, 0]]
     """
-    base = counts.passed + 1
-    key = counts.ef.astype(np.int64) * base + counts.ep
-    possible = (counts.failed + 1) * base
-    if possible <= max(4 * len(key), _TABLE):
+    key, possible = _keys(counts), _possible(counts)
+    if _is_small(possible, len(key)):
         seen = np.zeros(possible, bool)
         seen[key] = True
         pairs = np.flatnonzero(seen)
-        number = np.empty(possible, np.int32)
-        number[pairs] = np.arange(len(pairs), dtype=np.int32)
-        of = number[key]
+        of = _numbers(pairs, possible).take(key, mode="wrap")
     else:
         pairs, of = np.unique(key, return_inverse=True)
-    ef, ep = np.divmod(pairs, base)
+    ef, ep = np.divmod(pairs, counts.passed + 1)
     return of, ef, ep
+
+
+def _keys(counts: Counts) -> Ints:
+    """A number for the pair of each column, below `_possible`."""
+    key: Ints = np.multiply(counts.ef, counts.passed + 1, dtype=np.int64)
+    key += counts.ep
+    return key
+
+
+def _possible(counts: Counts) -> int:
+    return (counts.failed + 1) * (counts.passed + 1)
+
+
+def _is_small(table: int, columns: int) -> bool:
+    return table <= max(4 * columns, _TABLE)
+
+
+def _numbers(pairs: Ints, possible: int) -> Ints:
+    """A table from keys to numbers of pairs; of the others, and of the key behind the last, it is -1."""
+    number = np.full(possible + 1, -1, np.int32)
+    number[pairs] = np.arange(len(pairs), dtype=np.int32)
+    return number
