@@ -19,7 +19,7 @@ RECORDER = Path(__file__).with_name("recorder.c")
 
 FLAGS = (
     "-O0",
-    "-g",
+    "-gdwarf-4",  # objdump 2.40 takes lines of headers in version 5 for lines of the file that includes them
     "-fno-omit-frame-pointer",
     "-fno-jump-tables",
     "-finstrument-functions",
