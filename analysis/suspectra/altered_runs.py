@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,7 +116,7 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     evidence : Evidence
         The recording.
     wanted : sequence of str
-        Names of tests, classes or files, or globs; parameters of tests may be left out.
+        Names of tests, classes or files, or globs; folders in front and parameters may be left out.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
     evidence : Evidence
         The recording.
     wanted : str
-        Its name, with or without its parameters, or a glob; what fits no other failing test.
+        Its name, with or without folders and parameters, or a glob; what fits no other failing test.
 
     Returns
     -------
@@ -197,8 +197,20 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
 
 
 def _fits(name: str, text: str) -> bool:
-    """Whether a text means a test, as pytest takes it: by a module, a class, a name without parameters, or a glob."""
-    return name == text or name.startswith((f"{text}::", f"{text}[")) or fnmatchcase(name, text)
+    """Whether a text means a test: a module, a class, a name without parameters, or a glob.
+
+    Folders at the front may be left out, as they are in what is printed.
+    """
+    return fnmatchcase(name, text) or any(
+        shorter == text or shorter.startswith((f"{text}::", f"{text}[")) for shorter in _without_folders(name)
+    )
+
+
+def _without_folders(name: str) -> Iterator[str]:
+    """A name, and what is left of it without the first folder, the first two folders and so on."""
+    module, separator, inside = name.partition("::")
+    folders = module.split("/")
+    yield from ("/".join(folders[i:]) + separator + inside for i in range(len(folders)))
 
 
 def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:

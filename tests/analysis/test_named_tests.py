@@ -29,6 +29,9 @@ def evidence():
         ("tests/test_tax.py::TestTax::test_rate[goods-7]", NAMES[:1]),
         ("*test_rate*", NAMES[:2]),
         ("*", NAMES),
+        ("test_tax.py", NAMES[:2]),
+        ("test_tax.py::TestTax::test_rate", NAMES[:1]),
+        ("test_cart.py::test_total", NAMES[2:]),
     ],
 )
 def test_a_module_a_class_a_name_without_parameters_and_a_glob_are_names(evidence, name, fitting):

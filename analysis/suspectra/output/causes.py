@@ -34,11 +34,12 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     >>> from suspectra.causes.report import Member
     >>> before = State("cart.py", 40, 40, 1, "3")
     >>> write_narrowing(Narrowing((Member("cart.py", 12, 1, True),), (), (before,), 100, 40), sys.stdout)
-    the fault lies before cart.py:40  (altered 1 state, 1 of them can make the test pass; 40 of 100 nodes left)
+    the fault lies before cart.py:40  (altered 1 state, which can make the test pass; 40 of 100 nodes left)
     """
     wrong = sum(member.polluted for member in step.cut)
     altered = many(len(step.cut), "state")
-    found = f"altered {altered}, {wrong} of them can make the test pass" if wrong else f"altered {altered} in vain"
+    which = "which" if wrong == len(step.cut) == 1 else f"{wrong} of them"
+    found = f"altered {altered}, {which} can make the test pass" if wrong else f"altered {altered} in vain"
     out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {step.left} of {step.nodes} nodes left)\n")
     out.flush()
 
