@@ -22,7 +22,7 @@ from suspectra_recorder.log_of_run import LogOfRun
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import FOLDER
-from suspectra_recorder.unseen import modules_before, reason
+from suspectra_recorder.unseen import imported_from_elsewhere, modules_before, reason
 
 __builtins__ = own.builtins
 
@@ -189,6 +189,8 @@ class Recorder:
     def stop(self) -> None:
         """Write the remaining records and close the log."""
         self.outside(at_the_end=True)
+        for file, why in imported_from_elsewhere(self.scope):
+            self.problem(file, "", *why)
         if self._child_merge is not None:
             if failure := self._child_merge.children.failure:
                 cause = f"a process that a test started could not record itself: {failure}"

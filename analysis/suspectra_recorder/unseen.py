@@ -1,4 +1,4 @@
-"""Explaining why a module of the workspace was imported before the recording began, and what to do."""
+"""Explaining why modules of the workspace were not recorded, and what to do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from suspectra_recorder.early import EarlyStart
 from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.scope import Scope
 
+_OF_PYTHON = sys.stdlib_module_names | {"__main__"}
 _RECORD = "run the tests with `suspectra record -- pytest`"
 
 
@@ -111,6 +112,51 @@ def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
         path = getattr(module, "__file__", None)
         if isinstance(path, str) and (file := scope(path)) is not None:
             yield name, path, file
+
+
+def imported_from_elsewhere(scope: Scope) -> Iterator[tuple[str, Reason]]:
+    """Iterate over files of a scope of which another copy was imported, such as an installed one.
+
+    Looked for in the workspace and in its folder ``src``. A package stands for what is in it.
+
+    Parameters
+    ----------
+    scope : Scope
+        The files to record.
+
+    Yields
+    ------
+    file : str
+        The recorded name of the file.
+    reason : Reason
+        Which copy was imported instead, and what to do about it.
+
+    Examples
+    --------
+    >>> import click
+    >>> (folder / "src" / "click").mkdir(parents=True)
+    >>> (folder / "src" / "click" / "__init__.py").touch()
+    >>> [(file, reason)] = imported_from_elsewhere(Scope(str(folder)))
+    >>> file, reason.cause == f"is not what was imported as click: that was {click.__file__}"
+    ('src/click/__init__.py', True)
+    """
+    roots = [scope.root, os.path.join(scope.root, "src")]
+    ours = {name.removesuffix(".py") for root in roots if os.path.isdir(root) for name in os.listdir(root)}
+    found: set[str] = set()
+    for name, module in sorted(sys.modules.items()):
+        top = name.partition(".")[0]
+        path = getattr(module, "__file__", None)
+        if top not in ours or top in _OF_PYTHON or not isinstance(path, str) or scope(path) is not None:
+            continue
+        if any(name.startswith(f"{package}.") for package in found):
+            continue
+        last = "/__init__.py" if os.path.basename(path) == "__init__.py" else ".py"
+        copies = [os.path.join(root, name.replace(".", "/") + last) for root in roots]
+        file = next((file for copy in copies if os.path.exists(copy) and (file := scope(copy)) is not None), None)
+        if file is not None:
+            found.add(name)
+            cause = f"is not what was imported as {name}: that was {path}"
+            yield file, Reason(cause, "install the project with `pip install --editable .` to record what is edited")
 
 
 def imported_files() -> list[str]:

@@ -177,6 +177,28 @@ def test_modules_imported_too_early_are_reported(tmp_path):
     assert "imported before" in problems["app.py"].cause
 
 
+@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n", "1")])
+@pytest.mark.parametrize("layout", ["", "src/"])
+def test_an_installed_copy_that_is_imported_instead_is_reported(tmp_path, layout, options):
+    work, installed = tmp_path / "work", tmp_path / "installed"
+    copy = {"shop/__init__.py": "", "shop/cart.py": "def total():\n    return 1\n"}
+    test = "import json\nfrom shop.cart import total\n\ndef test_total():\n    assert total() == 1\n"
+    for folder, files in (
+        (installed, copy),
+        (work, {layout + name: text for name, text in copy.items()}),
+        (work, {"tests/test_cart.py": test, "json.py": "", "__main__.py": ""}),
+    ):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    options = ("--import-mode=importlib", f"--rootdir={work}", *options)
+    pytest_in(work / "tests", "--suspectra", *options, PYTHONPATH=str(installed))
+    (problem,) = RecordingSource(work).read().problems
+    assert problem.file == f"{layout}shop/__init__.py"
+    assert problem.cause == f"is not what was imported as shop: that was {installed}/shop/__init__.py"
+    assert "pip install --editable ." in problem.cure
+
+
 def test_what_lies_outside_or_was_installed_is_left_alone_unless_named(tmp_path):
     work = project(
         tmp_path / "work",
