@@ -62,7 +62,7 @@ def forged(path, text):
     cache = CodeCache.__new__(CodeCache)
     cache.folder = str(path.parent)
     cache._file = lambda name: str(path)
-    cache.store("", data[32:64], Instrumented(code, cells, data[72 : 72 + size]))
+    cache.store("", data[32:64], Instrumented(code, cells, data[73 : 73 + size]))
 
 
 def test_code_is_kept_outside_the_workspace_for_the_user_alone(work, caches):

@@ -69,3 +69,15 @@ def test_recorded_they_pass_and_late_modules_are_known(work, recorder):
     assert [cause for file, cause in causes if ".suspectra/children" in file] == [
         "a process that a test started could not record itself: Too many open files"
     ], causes
+
+
+def test_the_compiler_warns_again_of_what_is_in_the_cache(tmp_path):
+    (tmp_path / "doubtful.py").write_text("x = 1 is 1\n")
+    (tmp_path / "test_doubtful.py").write_text(
+        "import pytest\n\ndef test_it():\n    with pytest.warns(SyntaxWarning):\n        import doubtful\n"
+    )
+    recorder = [sys.executable, "-m", "suspectra", "record", "--"]
+    for command in ([], recorder, recorder):
+        words = [*command, sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout

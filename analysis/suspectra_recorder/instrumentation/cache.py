@@ -16,10 +16,10 @@ from suspectra_recorder.instrumentation.own import hashlib, marshal, os, struct,
 
 __builtins__ = own.builtins
 
-VERSION = 12
+VERSION = 13
 """Increased whenever the same source is instrumented differently."""
 
-_HEAD = struct.Struct("<32s32sII")  # checksum of the rest, key, cells, size of the map
+_HEAD = struct.Struct("<32s32sII?")  # checksum of the rest, key, cells, size of the map, whether Python warned
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Instrumented:
         The number of cells of its probes.
     map : bytes
         The compressed map of the probes.
+    warned : bool
+        Whether Python warned as it compiled the source.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Instrumented:
     code: CodeType
     cells: int
     map: bytes
+    warned: bool = False
 
 
 class CodeCache:
@@ -113,14 +116,14 @@ class CodeCache:
                 if not is_own(os.fstat(stream.fileno())):
                     return None
                 data = stream.read()
-            checksum, stored, cells, size = _HEAD.unpack_from(data)
+            checksum, stored, cells, size, warned = _HEAD.unpack_from(data)
             if stored != key or checksum != hashlib.sha256(data[32:]).digest():
                 return None
             body = data[_HEAD.size :]
             code = marshal.loads(body[size:])
         except (OSError, struct.error, EOFError, ValueError, TypeError):
             return None
-        return Instrumented(code, cells, body[:size]) if isinstance(code, CodeType) else None
+        return Instrumented(code, cells, body[:size], warned) if isinstance(code, CodeType) else None
 
     def store(self, path: str, key: bytes, item: Instrumented) -> None:
         """Store code atomically: other processes see the old file or the new one.
@@ -134,7 +137,7 @@ class CodeCache:
         item : Instrumented
             The code to store.
         """
-        rest = _HEAD.pack(b"", key, item.cells, len(item.map))[32:] + item.map + marshal.dumps(item.code)
+        rest = _HEAD.pack(b"", key, item.cells, len(item.map), item.warned)[32:] + item.map + marshal.dumps(item.code)
         target = self._file(path)
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)

@@ -429,16 +429,19 @@ class ImportHook:
         variant = f"{variant}\0flags {flags}" if flags else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
+        if item is not None and item.warned:
+            compile(source, path, "exec", flags, dont_inherit=True)  # to warn again
         if item is None:
-            with StandardLibrary():
-                # slow to import, and usually not needed
+            with StandardLibrary():  # slow to import, and usually not needed
                 from suspectra_recorder.instrumentation.rewriting import instrument
-
-                tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
-            if rewrite is not None:
-                rewrite(tree)
-            code = compile(tree, path, "exec", flags, dont_inherit=True)
-            item = Instrumented(code, module_map.cells, module_map.to_bytes())
+                from suspectra_recorder.instrumentation.source import CompilerWarnings
+            with CompilerWarnings(path, __name__) as warnings:
+                with StandardLibrary():
+                    tree, probes = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
+                if rewrite is not None:
+                    rewrite(tree)
+                code = compile(tree, path, "exec", flags, dont_inherit=True)
+            item = Instrumented(code, probes.cells, probes.to_bytes(), warnings.issued)
             if self.cache:
                 self.cache.store(path, key, item)
         return item

@@ -7,12 +7,12 @@ decides, lines that a version of Python optimizes away are not statements.
 from __future__ import annotations
 
 import _warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from gc import disable as pause_collector
 from gc import enable as resume_collector
 from gc import isenabled as collector_runs
-from types import CodeType
+from types import CodeType, TracebackType
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import sys, zlib
@@ -94,16 +94,80 @@ def compile_silently(tree: ast.Module, path: str) -> CodeType:
     >>> compile_silently(parse("1 is 1"), "one.py").co_filename
     'one.py'
     """
+    ignored = [("ignore", None, Warning, name, 0) for name in (path.removesuffix(".py"), __name__)]
+    with _before_others(ignored):
+        return compile(tree, path, "exec", dont_inherit=True)
+
+
+class CompilerWarnings:
+    """A context that finds out whether the compiler warns of a file, whatever is done with its warnings.
+
+    Parameters
+    ----------
+    path : str
+        The name of the file for the compiler.
+    caller : str
+        The name of the module that calls the compiler.
+
+    Attributes
+    ----------
+    issued : bool
+        Whether there was a warning.
+
+    Examples
+    --------
+    >>> with CompilerWarnings("one.py", __name__) as found:
+    ...     found.match("two"), found.issued
+    ...     found.match("one"), found.issued
+    (False, False)
+    (False, True)
+    """
+
+    def __init__(self, path: str, caller: str):
+        self.issued = False
+        self._modules = (path.removesuffix(".py"), caller)
+
+    def match(self, module: str) -> bool:
+        """Note a warning of a module; the interpreter calls this as it does with the pattern of a filter.
+
+        Parameters
+        ----------
+        module : str
+            The name of the module.
+
+        Returns
+        -------
+        bool
+            False: the filter takes no warning.
+        """
+        self.issued |= module in self._modules
+        return False
+
+    def __enter__(self) -> CompilerWarnings:
+        self._filter = _before_others([("ignore", None, Warning, self, 0)])
+        self._filter.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._filter.__exit__(kind, error, traceback)
+
+
+@contextmanager
+def _before_others(entries: Sequence[tuple[object, ...]]) -> Iterator[None]:
+    """Put filters of warnings before all others, without a sign for the interpreter that filters changed."""
     filters = getattr(sys.modules.get("warnings", _warnings), "filters", None)
     if type(filters) is not list:
-        return compile(tree, path, "exec", dont_inherit=True)
-    ignored = [("ignore", None, Warning, name, 0) for name in (path.removesuffix(".py"), __name__)]
-    filters[:0] = ignored
+        yield
+        return
+    filters[:0] = entries
     try:
-        return compile(tree, path, "exec", dont_inherit=True)
+        yield
     finally:
-        for entry in ignored:
-            filters.remove(entry)
+        for entry in entries:
+            if entry in filters:  # what shows a warning may have changed them
+                filters.remove(entry)
 
 
 @contextmanager
