@@ -46,7 +46,7 @@ STATES = {
     State.ERROR: "The evidence can't be read or ranked, or tests could not be collected; the last good ranking stays "
     "until a test passes that failed in it.",
     State.RUNNING_TESTS: "The tests are running.",
-    State.STALE: "The sources changed since the tests ran. Marks move with the text; edited lines lose theirs.",
+    State.STALE: "Code changed since the tests ran. Marks move with the text; edited lines lose theirs.",
 }
 
 

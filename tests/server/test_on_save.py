@@ -156,6 +156,9 @@ def test_comments_and_layout_are_no_reason_to_run_tests(client, project):
     seen = len(client.statuses)
     save(client, project / "doubling.py", "# twice and a half\n" + WRONG.replace("\n\n\n", "\n\n\n\n"))
     assert nothing_runs(client, project, seen)
+    assert client.suspects()["state"] == "ready", "its outcomes are those of this code"
+    save(client, project / "doubling.py", WRONG.replace("n / 2", "n // 2"))
+    client.wait_for_state("stale", after=seen)
 
 
 def nothing_runs(client, project, seen):

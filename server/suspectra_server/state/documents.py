@@ -160,8 +160,11 @@ class Placement:
 
     @cached_property
     def changed(self) -> bool:
-        """Whether the text has changed."""
-        return self._forward is not None
+        """Whether the code has changed; comments and white space are none."""
+        if self._forward is None:
+            return False
+        run, now = ([line for line in lines if line] for lines in self._code)
+        return run != now
 
     @cached_property
     def _forward(self) -> list[int] | None:
