@@ -168,6 +168,34 @@ def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, c
     assert found["roots"]
 
 
+EXPORT = """\
+SUFFIX = ".txt"
+
+
+def write(name, number):
+    with open(name + SUFFIX, "w") as out:
+        out.write(str(number))
+
+
+def more(number):
+    result = number + 1
+    return result
+"""
+
+
+@pytest.mark.parametrize("concerned", [False, True])
+def test_only_modules_that_led_to_the_failure_are_said_to_be_left_alone(tmp_path, capsys, concerned):
+    """Every run executes what a module does while it is imported."""
+    calc = f"import export\n\n\n{CALC}"
+    if concerned:
+        calc = calc.replace("result + 1", "export.more(result)")
+    test = "from calc import double\n\n\ndef test_three():\n    assert double(3) == 6\n"
+    record(tmp_path, {"export.py": EXPORT, "calc.py": calc, "test_calc.py": test})
+    assert run(["causes", "--workspace", str(tmp_path), "*_three"]) == 0
+    said = capsys.readouterr()
+    assert ("export.py" in said.err) == concerned, said.err
+
+
 RAISING = {
     "before a call": "if number > 2:\n        data = []\n    data.append(number)",
     "in an attribute": "number.missing.call()",

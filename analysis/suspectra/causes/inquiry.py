@@ -22,7 +22,7 @@ from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
-from suspectra.experiments.safety import Safety
+from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
@@ -129,10 +129,10 @@ class Inquiry:
             finally:
                 tests.close()
                 self.problems += [notice for notice in tests.notices if notice not in self.problems]
-                left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]
-                if left_out:
-                    cause = f"no other values were tried in modules that may do harm: {', '.join(left_out)}"
-                    self.problems.append(Problem("", "", cause, "allow it with --all-modules, best with --copy"))
+                if self._search is not None and (files := sorted(self._search.left_alone)):
+                    left_out = ", ".join(f"{file} ({self._uses[file]})" for file in files)
+                    cause = f"no other values were tried in modules that may do harm: {left_out}"
+                    self.problems.append(Problem("", "", cause, HOW_TO_ALLOW))
 
     @property
     def report(self) -> CauseReport:

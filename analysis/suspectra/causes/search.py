@@ -107,6 +107,7 @@ class CauseSearch:
         check()
         run = replace(failing_run(trace, read, left_out=left_out), is_partial=partial)
         check()
+        self.left_alone = _files(trace, run, harm)
         _require_something_to_alter(trace, run, harm)
         if chosen.weighted:
             run = replace(run, capacity=capacities(trace, at))
@@ -191,6 +192,13 @@ def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
     files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
     of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
     return of_site[trace.graph.site]
+
+
+def _files(trace: DependenceTrace, run: FailingRun, nodes: Bools) -> frozenset[str]:
+    """The files of those nodes that led to the failure."""
+    led_to_it = run.graph.backward([run.failure] if run.failure >= 0 else [])
+    sites = np.unique(trace.graph.site[led_to_it & nodes & ~trace.is_test])
+    return frozenset(trace.sites[site].file for site in sites.tolist())
 
 
 def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, Bools]:

@@ -23,6 +23,7 @@ from suspectra.experiments.recorded_paths import MAX_EVENTS
 from suspectra.experiments.recorded_statements import RecordedRun, Statements
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.runs import Runs
+from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.state_pair import Side, StatePair
 from suspectra.experiments.system_use import system_use
 from suspectra.experiments.unusable import unusable
@@ -183,10 +184,7 @@ class CauseTransitions(PathSearcher):
         for file in sorted({pair.location(at).file for at, _ in pair.points}):
             if used := system_use(read(file) or b""):
                 pair.points = [point for point in pair.points if pair.location(point[0]).file != file]
-                note = (
-                    f"{file} uses {used}, so nothing was altered in its functions: "
-                    "allow it with --all-modules, best with --copy."
-                )
+                note = f"{file} uses {used}, so nothing was altered in its functions: {HOW_TO_ALLOW}."
                 self._harm += [note] if note not in self._harm else []
 
     def _passing_side(self, test: str) -> Side | None:

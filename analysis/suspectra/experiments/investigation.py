@@ -18,7 +18,7 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import COMBINATION, KINDS, Experiment
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.safety import Safety
+from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
 from suspectra.experiments.system_use import system_use
@@ -361,8 +361,7 @@ class _Underway:
         if not left_out:
             return self._tests.notices
         cause = f"no wrong values and mutants were tried in modules that may do harm: {', '.join(left_out)}"
-        cure = "allow it with --all-modules, best with --copy; editors have settings for both"
-        return [*self._tests.notices, Problem("", "", cause, cure)]
+        return [*self._tests.notices, Problem("", "", cause, HOW_TO_ALLOW)]
 
     @property
     def exhausted(self) -> bool:

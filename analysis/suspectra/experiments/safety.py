@@ -12,6 +12,9 @@ from pathlib import Path
 from suspectra.errors import EvidenceError, Problem
 from suspectra.processes.scratch import ScratchFolder
 
+HOW_TO_ALLOW = "allow it with --all-modules, best with --copy; editors have settings for both"
+"""How other values can be tried in modules that may do harm, for people."""
+
 _NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "__pycache__", ".tox", ".nox"})
 
 
