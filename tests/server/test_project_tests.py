@@ -27,7 +27,9 @@ ALL = ("python", "-m", "unittest")
         ({"test_a.py": UNITTEST}, ALL),
         ({"tests/__init__.py": "", "tests/test_a.py": UNITTEST}, ALL),
         ({"tests/test_a.py": UNITTEST}, (*ALL, "discover", "-s", "tests")),
+        ({"src/a/__init__.py": "", "src/a/test_a.py": UNITTEST}, (*ALL, "discover", "-s", "src/a", "-t", "src")),
         ({"test_a.py": UNITTEST, "test_b.py": PYTEST}, None),
+        ({"test_a.py": UNITTEST, "pyproject.toml": '[dependency-groups]\ndev = ["pytest"]\n'}, None),
         ({"test_a.py": UNITTEST, "tox.ini": "[pytest]\n"}, None),
         ({"test_a.py": UNITTEST, "pyproject.toml": "[tool.pytest.ini_options]\n"}, None),
         ({"test_a.py": UNITTEST, "sub/conftest.py": ""}, ALL),
@@ -66,6 +68,13 @@ def test_tests_of_unittest_run_as_such_in_the_editor(client, tmp_path):
     client.wait(lambda: client.marks(tmp_path))
     assert set(client.marks(tmp_path)) == {("shop.py", 2)}
     assert any("record -- python -m unittest discover -s tests" in str(p) for p in client.progress)
+
+
+def test_a_run_without_any_test_says_so(client, tmp_path):
+    """Before Python 3.12 unittest succeeds then."""
+    client.start(project(tmp_path, {"test_a.py": "import unittest\n"}))
+    assert client.command("runTests") is True
+    client.wait(lambda: any("no tests were found" in str(message) for message in client.messages))
 
 
 def test_pytest_is_started_as_it_was_recorded(client, tmp_path):

@@ -15,12 +15,13 @@ _PYTEST = {
 }
 
 
-_NO_TESTS = 5
+NO_TESTS = 5
+"""The exit status of pytest, and from Python 3.12 on of unittest, where no test was found."""
 _UNITTEST = {
     0: _PYTEST[0],
     1: _PYTEST[1],
     2: "unittest was called in a way that it refuses",
-    _NO_TESTS: "no tests were run",
+    NO_TESTS: "no tests were run",
 }
 
 
@@ -46,7 +47,7 @@ def in_words(status: int, *, unittest: bool = False, deselected: int = 0) -> str
     >>> in_words(5), in_words(5, deselected=3), in_words(137)
     ('no tests were found', 'all 3 tests were deselected', 'it was killed by SIGKILL')
     """
-    if status == _NO_TESTS and deselected:
+    if status == NO_TESTS and deselected:
         return f"all {deselected} tests were deselected" if deselected > 1 else "the only test was deselected"
     words = _UNITTEST if unittest else _PYTEST
     if status in words:

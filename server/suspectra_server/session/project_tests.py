@@ -19,6 +19,7 @@ _PRESETS = Path("out/build")
 _HAS_TESTS = re.compile(r"^[ \t]*(enable_testing|add_test|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
+_REQUIREMENTS = (*_PYTEST_SECTIONS, "setup.py", "noxfile.py", "requirements-dev.txt", "requirements.txt")
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
 _MAX_FOLDERS, _MAX_FILES = 500, 200
@@ -118,17 +119,21 @@ def has_python_tests(root: Path) -> bool:
 
 def unittest_command(root: Path) -> tuple[str, ...] | None:
     """The command for a project that uses unittest and mentions pytest nowhere; None for any other."""
-    if _configures_pytest(root):
+    if _configures_pytest(root) or any("pytest" in _text(root, root / name) for name in _REQUIREMENTS):
         return None
     files = list(islice(_test_files(root), _MAX_FILES))
     texts = [_text(root, path) for path in files]
     if not files or any("pytest" in text for text in texts) or not any("unittest" in text for text in texts):
         return None
     folders = {path.parent for path, text in zip(files, texts, strict=True) if "unittest" in text}
-    alone = folders.pop() if len(folders) == 1 else None
-    if alone is not None and alone != root and not os.path.lexists(alone / "__init__.py"):
-        return "python", "-m", "unittest", "discover", "-s", alone.relative_to(root).as_posix()
-    return "python", "-m", "unittest"
+    alone = folders.pop() if len(folders) == 1 else root
+    top = alone  # the folder from which its tests are imported
+    while top != root and os.path.lexists(top / "__init__.py"):
+        top = top.parent
+    if top == root:
+        return "python", "-m", "unittest"
+    start, above = (folder.relative_to(root).as_posix() for folder in (alone, top))
+    return "python", "-m", "unittest", "discover", "-s", start, *(["-t", above] if above != start else [])
 
 
 def pytest_configuration(root: Path) -> str:

@@ -18,7 +18,7 @@ from suspectra.processes.events import Ended, Event, Output, Started, TestProgre
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.quantity import many
-from suspectra.recording.endings import in_words
+from suspectra.recording.endings import NO_TESTS, in_words
 from suspectra.recording.warm import Refused
 from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
@@ -314,6 +314,9 @@ class TestRun:
                 log.end()
         if run.cancelled:
             return False, False
+        none_known = folder.snapshot.ranking.state is State.NO_EVIDENCE
+        if not (status or seen.done) and none_known and "unittest" in shown:
+            status = NO_TESTS  # as from Python 3.12 on
         if status < _USAGE:
             self.warm.collected(folder)
         else:
