@@ -308,7 +308,7 @@ def server(
 def _ranking(localized: Localized, top: int | None) -> Listing:
     from suspectra.output.ranking import Listing
 
-    return Listing(localized.report, localized.evidence, localized.problems, top, localized.groups)
+    return Listing(localized.report, localized.evidence, localized.problems, top, localized.groups, localized.run_again)
 
 
 def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
@@ -333,8 +333,10 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
         write_first_suspects(ranking, out)
     elif form == "agent":
         from suspectra.output.agent import write_agent
+        from suspectra.recording.pytest_command import pytest_as_in
 
-        write_agent(ranking, out, sources)
+        # no words of the recording, which others may have made
+        write_agent(ranking, out, sources, pytest_as_in(ranking.run_again))
     elif form == "csv":
         from suspectra.output.csv_output import write_csv
 

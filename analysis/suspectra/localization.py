@@ -129,6 +129,8 @@ class Localized:
         Problems of the evidence and of the ranking.
     groups : tuple of RankedGroup
         The failure groups, each with its own ranking; empty unless requested.
+    run_again : tuple of str
+        The command that runs the tests again; empty where that is not known.
 
     Examples
     --------
@@ -149,6 +151,7 @@ class Localized:
     program: Program | None
     problems: tuple[Problem, ...]
     groups: tuple[RankedGroup, ...] = ()
+    run_again: tuple[str, ...] = ()
 
     def group_of(self, element: int | None = None) -> RankedGroup | None:
         """The failure group that ranks an element best.
@@ -215,7 +218,8 @@ def localize(
     """
     technique = _make_technique(chosen)  # first, so that a wrong name is reported before anything is read
     info = technique.info
-    found = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow).read()
+    source = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow)
+    found = source.read()
     if Need.EXPERIMENTS in info.needs:
         from suspectra.evidence.experiments import with_experiments
 
@@ -233,6 +237,7 @@ def localize(
 
         found = with_paths(found, workspace)
 
+    from suspectra.evidence.discovery import run_again_by
     from suspectra.localizer import Localizer
     from suspectra.since_revision import since_revision
 
@@ -255,7 +260,7 @@ def localize(
         raise
     grouped = localizer.groups().groups if groups else ()
     problems = *localizer.problems(), *_changed_files(report, found, workspace)
-    return Localized(report, found, localizer.program, problems, grouped)
+    return Localized(report, found, localizer.program, problems, grouped, run_again_by(source))
 
 
 def _changed_files(report: RankedReport, evidence: Evidence, workspace: Path) -> list[Problem]:

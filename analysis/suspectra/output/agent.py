@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TextIO, TypeVar
 
@@ -255,7 +256,7 @@ def affected_tests_answer(selection: Selection, budget: int) -> AffectedTestsAns
     return fitted(answer, max(len(selection.failed), len(selection.affected), 1), budget)
 
 
-def write_agent(ranking: Listing, out: TextIO, sources: Sources) -> None:
+def write_agent(ranking: Listing, out: TextIO, sources: Sources, command: Sequence[str] = ("pytest",)) -> None:
     r"""Write a ranking as text of at most `MAX_CHARACTERS`, in which texts of the project are quoted.
 
     Parameters
@@ -266,6 +267,8 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources) -> None:
         The output.
     sources : Sources
         The sources of the lines.
+    command : sequence of str
+        What runs the tests again.
 
     Examples
     --------
@@ -287,7 +290,7 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources) -> None:
     Why a line: suspectra explain FILE:LINE. After a change: suspectra record --failed-and-affected -- pytest
     """
     top = MAX_SUSPECTS if ranking.top is None else ranking.top
-    again = _again(ranking.evidence)
+    again = _again(ranking, command)
 
     def text_of(most: int) -> str:
         return "\n".join(_lines(_ranking(ranking, sources, most), again)) + "\n"
@@ -296,11 +299,11 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources) -> None:
     out.write(text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 2] + "…\n")
 
 
-def _again(evidence: Evidence) -> str:
+def _again(ranking: Listing, command: Sequence[str]) -> str:
     """What to run after a change. Tests of C and C++ are in programs, which were built before."""
-    if evidence.is_c:
+    if ranking.evidence.is_c:
         return "build, then run suspectra record-c as before"
-    return "suspectra record --failed-and-affected -- pytest"
+    return f"suspectra record --failed-and-affected -- {shlex.join(command)}"
 
 
 def _lines(answer: RankingAnswer, again: str) -> Iterable[str]:

@@ -15,7 +15,7 @@ from suspectra.evidence.sources import Sources
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.sampling import SampledHittingTimes
 from suspectra.output.chain_svg import Picture, chance
-from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 
 _GAP = "  "
 
@@ -257,7 +257,8 @@ def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sour
         rows.append((f"{own['ht_rank']:g}", _number(own), rank, f"{own['file']}:{own['line']}", safe(source)))
     _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
     known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
-    out.write(f"\n{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}\n")
+    summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
+    out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])
 
 
 def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:

@@ -66,6 +66,8 @@ class Listing:
         How many suspects to list, None for all.
     groups : tuple of RankedGroup
         The failure groups, each with its own ranking; empty where failing tests were not grouped.
+    run_again : tuple of str
+        The command that runs the tests again; empty where that is not known.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Listing:
     problems: tuple[Problem, ...]
     top: int | None = None
     groups: tuple[RankedGroup, ...] = ()
+    run_again: tuple[str, ...] = ()
 
     @property
     def sections(self) -> list[tuple[RankedGroup, Listing]]:

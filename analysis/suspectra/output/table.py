@@ -9,7 +9,7 @@ from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
 from suspectra.output.ranking import MAX_SCORE, Entry, Listing
-from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 from suspectra.quantity import enumeration
 from suspectra.report import changed_words
 
@@ -62,7 +62,7 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     if not ranking.sections:
         _write_section(ranking, out, sources, style)
         out.write("\n")
-    out.write(safe(summary(ranking)) + "\n")
+    out.writelines(f"{line}\n" for line in wrapped(summary(ranking), out))
 
 
 def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style) -> None:

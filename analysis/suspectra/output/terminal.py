@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import unicodedata
+from textwrap import wrap
 from typing import TextIO
 
 # control characters control terminals; bidirectional ones change the visible order of text
@@ -183,6 +184,32 @@ def terminal_width(out: TextIO) -> int:
     if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return max(NARROWEST, shutil.get_terminal_size().columns)
     return WIDTH_WITHOUT_TERMINAL
+
+
+def wrapped(text: str, out: TextIO) -> list[str]:
+    """Break a sentence into lines that fit; a longer word, such as a path, stays whole.
+
+    Parameters
+    ----------
+    text : str
+        Possibly from the evidence.
+    out : TextIO
+        The output.
+
+    Returns
+    -------
+    list of str
+        The lines, without their ends.
+
+    Examples
+    --------
+    >>> import io
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, COLUMNS="80"):
+    ...     wrapped("word " * 20, io.StringIO())[1]
+    'word word word word'
+    """
+    return wrap(safe(text), terminal_width(out), break_long_words=False, break_on_hyphens=False)
 
 
 class Style:
