@@ -49,9 +49,8 @@ export class RunNotification {
 
   private begin(token: ProgressToken, title: string): void {
     this.endOne(token);
-    const shown = title.endsWith('running tests') ? t('Running the tests') : t('Trying what makes failing tests pass');
     void vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Notification, title: shown, cancellable: true },
+      { location: vscode.ProgressLocation.Notification, title: inWords(title), cancellable: true },
       (report, cancellation) =>
         new Promise<void>((end) => {
           this.running.set(token, { report, end, percent: 0 });
@@ -67,5 +66,25 @@ export class RunNotification {
       running.report.report({ ...(message ? { message } : {}), increment: percent - running.percent });
       running.percent = percent;
     }
+  }
+}
+
+/** What the server does, in the language of the editor; a title without a translation stays as it is. */
+export function inWords(title: string): string {
+  switch (title.replace(/^Suspectra: /, '')) {
+    case 'running tests':
+      return t('Running the tests');
+    case 'trying what makes tests pass':
+      return t('Trying what makes failing tests pass');
+    case 'searching for the cause':
+      return t('Searching for the cause');
+    case 'tracing a failing test':
+      return t('Tracing a failing test');
+    case 'comparing with a passing run':
+      return t('Comparing with a passing run');
+    case 'comparing values with passing tests':
+      return t('Comparing values with passing tests');
+    default:
+      return title;
   }
 }
