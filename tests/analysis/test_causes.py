@@ -387,6 +387,10 @@ def test_a_report_without_causes_says_so():
     write_text(CauseReport("test_a", (), (), (), (), (), 3, False, 1.0), text, Sources("."))
     assert "No state was found with which test_a would pass." in text.getvalue()
     assert "3 altered runs in 1.0 s; the search was stopped before its end" in text.getvalue()
+    assert "--seconds" in text.getvalue()
+    text = StringIO()
+    write_text(CauseReport("test_a", (), (), (), (), (), 3, True, 1.0), text, Sources("."))
+    assert "--seconds" not in text.getvalue()
     line = State("a.py", 40, 40, 1, "3")
     assert str(Narrowing((), (), (), 9, 0)) == "the fault lies where inputs are used"
     assert str(Narrowing((), (line._replace(line=88),), (line,), 9, 3)) == "the fault lies between a.py:88 and a.py:40"
@@ -491,32 +495,3 @@ def test_the_techniques_are_listed_with_when_not_to_use_them(capsys):
     assert run(["techniques", "--format", "json"]) == 0
     advice = {one["name"]: one["advice"] for one in json.loads(capsys.readouterr().out)}
     assert "Not for code that only computes" in advice["mdfs"]
-
-
-IN_A_THREAD = """\
-import threading
-
-
-def total(prices):
-    found = []
-
-    def work():
-        found.append("-" * 100)  # too long to be altered
-
-    one = threading.Thread(target=work)
-    one.start()
-    one.join()
-    return found[0]
-"""
-
-
-def test_a_refusal_says_what_was_left_out(tmp_path, capsys):
-    (tmp_path / "shop.py").write_text(IN_A_THREAD)
-    source = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 'none'\n"
-    (tmp_path / "test_shop.py").write_text(source)
-    record = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
-    subprocess.run(record, cwd=tmp_path, capture_output=True, check=False)
-    assert causes(tmp_path, "*_total") == 2
-    err = capsys.readouterr().err
-    assert "depends on no decision and no assigned value that can be altered" in err
-    assert "1 other thread executes code that is left out" in err

@@ -233,3 +233,29 @@ def test_every_failure_has_a_place(tmp_path, capsys):
         place = found["tree"][0]
         assert place["file"] == "raising.py"
         assert place["line"] - begin == (1 if body.startswith("match") else body.count("\n") + 1)
+
+
+IN_A_THREAD = """\
+import threading
+
+
+def total(prices):
+    found = []
+
+    def work():
+        found.append("-" * 100)  # too long to be altered
+
+    one = threading.Thread(target=work)
+    one.start()
+    one.join()
+    return found[0]
+"""
+
+
+def test_a_refusal_says_what_was_left_out(tmp_path, capsys):
+    source = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 'none'\n"
+    record(tmp_path, {"shop.py": IN_A_THREAD, "test_shop.py": source}, 1)
+    assert run(["causes", "--workspace", str(tmp_path), "*_total"]) == 2
+    err = capsys.readouterr().err
+    assert "depends on no decision and no assigned value that can be altered" in err
+    assert "1 other thread executes code that is left out" in err

@@ -112,6 +112,8 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
             _write_states(report.around[:_MAX_NEAR], out, sources)
     else:
         out.write(f"\nNo state was found with which {safe(report.test)} would pass.\n")
+        if not report.complete:
+            out.write("Fix: let the search go on for longer, with --seconds\n")
     end = "the search came to its end" if report.complete else "the search was stopped before its end"
     out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
 

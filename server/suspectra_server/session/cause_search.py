@@ -121,7 +121,9 @@ class CauseSearch:
         self.outcome = outcome
         roots = self.report.roots if self.report else ()
         runs = self.report.alterations if self.report else outcome.runs
-        after = f"{'cancelled after ' if outcome.cancelled else ''}{many(runs, 'altered run')}"
+        is_out_of_time = self.report is not None and not (outcome.complete or outcome.cancelled)
+        until = " until the time was up" if is_out_of_time else ""
+        after = f"{'cancelled after ' if outcome.cancelled else ''}{many(runs, 'altered run')}{until}"
         if roots:
             more = f", or one of {len(roots) - 1} more" if len(roots) > 1 else ""
             text = f"The cause is probably {roots[0]}{more} ({after})."
