@@ -447,3 +447,11 @@ def test_a_build_can_be_stopped_and_says_what_is_wrong_with_it(tmp_path, tool):
     stopped.cancelled = True
     with pytest.raises(Cancelled):
         TracedBuild(Path(tmp_path / "build"), tmp_path / "traced").make(stopped)
+
+
+def test_another_build_is_made_for_other_flags(monkeypatch):
+    """CMake does not know the flags, which the launcher adds, so it would compile nothing again."""
+    name = TracedBuild.name(Path("build"))
+    assert TracedBuild.name(Path("build")) == name != TracedBuild.name(Path("other"))
+    monkeypatch.setattr("suspectra.c_paths.traced_build.FLAGS", (*FLAGS, "-O1"))
+    assert TracedBuild.name(Path("build")) != name

@@ -90,14 +90,15 @@ class TracedBuild:
         Returns
         -------
         str
-            The same each time, so that only what was changed is compiled again.
+            The same as long as the flags of the compiler are, so that only what was changed is compiled again.
 
         Examples
         --------
         >>> TracedBuild.name(Path("/a/build"))
-        'paths-8e40c6d51663'
+        'paths-053f20617091'
         """
-        return f"paths-{hashlib.sha256(os.fsencode(build)).hexdigest()[:12]}"
+        made_of = b"\0".join([os.fsencode(build), *map(str.encode, FLAGS)])
+        return f"paths-{hashlib.sha256(made_of).hexdigest()[:12]}"
 
     def make(self, token: Token) -> None:
         """Configure it and build it.
