@@ -186,7 +186,7 @@ def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspe
     rows = out.split("\n")
     assert rows[4].startswith("   1  1.0000  src/cart.py:19")
     assert rows[5] == "      Ahead of equal scores: it returns."
-    assert "by All evidence without tracebacks, from 12 failed and 5 passed tests" in out
+    assert "by All evidence without tracebacks, from 12 failed and 5 passed tests" in " ".join(out.split())
     ranking = strict_json(suspectra("rank", "--format", "json")[1])
     assert ranking["without"] == ["tracebacks"]
     assert ranking["suspects"][0]["reason"] == "Ahead of equal scores: it returns."

@@ -275,7 +275,7 @@ def test_after_typing_ended(client, project):
     seen = len(client.statuses)
     save(client, project / "doubling.py", WRONG)
     time.sleep(1)
-    client.edit((project / "doubling.py").as_uri(), (0, 0), (0, 0), "\n", version=3)
+    client.edit((project / "doubling.py").as_uri(), (0, 0), (0, 0), "n = 0\n", version=3)
     client.wait_for_state("runningTests", after=seen)
     assert time.monotonic() - began > 3.9
     client.wait(lambda: client.statuses[-1]["state"] == "stale")  # the edit is not saved

@@ -126,7 +126,7 @@ def test_what_a_run_that_ended_left_running_stays():
         left.wait()
 
 
-@pytest.mark.parametrize("of", [watchdog._of_proc, watchdog._of_ps], ids=["proc", "ps"])
+@pytest.mark.parametrize("of", [watchdog._from_proc, watchdog._from_ps], ids=["proc", "ps"])
 def test_processes_are_found_by_the_mark_and_by_their_parents(of, until):
     mark = os.urandom(12).hex()
     inner = (
@@ -134,7 +134,7 @@ def test_processes_are_found_by_the_mark_and_by_their_parents(of, until):
     )
     command = [sys.executable, "-c", f"{inner}; time.sleep(600)"]
     marked = subprocess.Popen(command, env={**os.environ, watchdog.VARIABLE: f"other:{mark}"})
-    given = mark.encode() if of is watchdog._of_proc else mark
+    given = mark.encode() if of is watchdog._from_proc else mark
     try:
         until(lambda: len(watchdog._with_descendants(of(given))) == 2, "two processes, one of them unmarked")
         assert marked.pid in watchdog._with_descendants(of(given))
