@@ -109,8 +109,8 @@ def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
     ['suspectra_recorder/scope.py']
     """
     for name, module in list(sys.modules.items()):
-        path = getattr(module, "__file__", None)
-        if isinstance(path, str) and (file := scope(path)) is not None:
+        path = file_of(module)
+        if path is not None and (file := scope(path)) is not None:
             yield name, path, file
 
 
@@ -143,10 +143,9 @@ def imported_from_elsewhere(scope: Scope) -> Iterator[tuple[str, Reason]]:
     roots = [scope.root, os.path.join(scope.root, "src")]
     ours = {name.removesuffix(".py") for root in roots if os.path.isdir(root) for name in os.listdir(root)}
     found: set[str] = set()
-    for name, module in sorted(sys.modules.items()):
-        top = name.partition(".")[0]
-        path = getattr(module, "__file__", None)
-        if top not in ours or top in _OF_PYTHON or not isinstance(path, str) or scope(path) is not None:
+    for name in sorted(name for name in list(sys.modules) if name.partition(".")[0] in ours - _OF_PYTHON):
+        path = file_of(sys.modules.get(name))
+        if path is None or scope(path) is not None:
             continue
         if any(name.startswith(f"{package}.") for package in found):
             continue
@@ -172,12 +171,34 @@ def imported_files() -> list[str]:
     >>> __file__ in imported_files()
     True
     """
-    files = []
-    for module in list(sys.modules.values()):
+    files = map(file_of, list(sys.modules.values()))
+    return [path for path in files if path is not None]
+
+
+def file_of(module: object) -> str | None:
+    """Find the file of a module.
+
+    Parameters
+    ----------
+    module : object
+        What is in ``sys.modules``. A program may put any object there, and some raise when they are looked at, such as
+        those that import a module once it is needed.
+
+    Returns
+    -------
+    str or None
+        The path, None where there is none.
+
+    Examples
+    --------
+    >>> file_of(sys.modules[__name__]) == __file__, file_of(sys)
+    (True, None)
+    """
+    try:
         path = getattr(module, "__file__", None)
-        if isinstance(path, str):
-            files.append(path)
-    return files
+    except Exception:
+        return None
+    return path if isinstance(path, str) else None
 
 
 def _customization() -> str:

@@ -182,7 +182,18 @@ def test_modules_imported_too_early_are_reported(tmp_path):
 def test_an_installed_copy_that_is_imported_instead_is_reported(tmp_path, layout, options):
     work, installed = tmp_path / "work", tmp_path / "installed"
     copy = {"shop/__init__.py": "", "shop/cart.py": "def total():\n    return 1\n"}
-    test = "import json\nfrom shop.cart import total\n\ndef test_total():\n    assert total() == 1\n"
+    test = """\
+import json, sys
+from shop.cart import total
+
+class Odd:
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+def test_total():
+    sys.modules["shop.odd"] = Odd()
+    assert total() == 1
+"""
     for folder, files in (
         (installed, copy),
         (work, {layout + name: text for name, text in copy.items()}),

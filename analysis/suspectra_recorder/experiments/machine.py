@@ -22,8 +22,9 @@ from suspectra_recorder.experiments.messages import message_digest
 from suspectra_recorder.experiments.order import VARIABLE, Order
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, json, os, sys, time
+from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.scope import Scope, test_patterns
+from suspectra_recorder.unseen import imported_files
 from suspectra_recorder.verdict import Attempt
 from suspectra_recorder.whole_run import leave_out_coverage, switch_off
 
@@ -200,10 +201,7 @@ class _Machine:
         Each file is looked at once: children inherit what is known of those that were loaded before them.
         """
         found = {}
-        for module in list(sys.modules.values()):
-            path = getattr(module, "__file__", None)
-            if not isinstance(path, str):
-                continue
+        for path in imported_files():
             if path not in self._digests:
                 self._digests[path] = self._digest(path)
             if (known := self._digests[path]) is not None:
