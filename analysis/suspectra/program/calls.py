@@ -111,7 +111,7 @@ class _Named:
     ) -> _Named:
         named = _by_unique_name(elements, _first_statements(elements))
         pairs = set()
-        if files is None:
+        if files is None:  # what is cached of all other files stays
             _callers.begin()
         wanted = elements.files if files is None else files
         for done, path in enumerate(checked(wanted)):
