@@ -24,7 +24,7 @@ from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.failure_slices import with_slices
+from suspectra.evidence.failure_slices import SLICES
 from suspectra.localizer import Localizer
 from suspectra.techniques import make_technique
 from suspectra.techniques.all_evidence import EvidenceReport
@@ -77,7 +77,7 @@ def main() -> None:
             began = time.perf_counter()
             measured.suspectra("slice", "--failure", "--", *measured.pytest, timeout=300)
             seconds += time.perf_counter() - began
-            made.append(ranks(with_slices(find_source(workspace, edges=True).read(), workspace), workspace))
+            made.append(ranks(SLICES.added_to(find_source(workspace, edges=True).read(), workspace), workspace))
             print(subject.name, made[-1], flush=True)
     figures = {
         name: {"mean": round(mean(one[name] for one in made), 2)}

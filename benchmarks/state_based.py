@@ -46,7 +46,7 @@ from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.source_scores import pdg_score
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.experiments import FOLDER, with_experiments
-from suspectra.evidence.observations import with_observations
+from suspectra.evidence.observations import OBSERVATIONS
 from suspectra.experiments.path_techniques import TECHNIQUES as PATHS
 from suspectra.localizer import Localizer
 from suspectra.technique_info import Need
@@ -113,7 +113,7 @@ class Measured:
     def ranks(self, technique: str) -> Result:
         """The rank of the best faulty statement, and of the last one of its tie."""
         evidence = with_experiments(find_source(self.workspace, edges=True).read(), self.workspace)
-        evidence = with_observations(evidence, self.workspace)
+        evidence = OBSERVATIONS.added_to(evidence, self.workspace)
         report = Localizer(make_technique(technique)).update(evidence)
         faults, problems = FaultList.read(self.workspace / FAULTS).elements(report.spectrum.elements)
         for problem in problems:

@@ -177,7 +177,7 @@ def _write(
     interrupted: bool,
 ) -> int:
     from suspectra.evidence.experiments import with_experiments
-    from suspectra.evidence.observations import with_observations
+    from suspectra.evidence.observations import OBSERVATIONS
     from suspectra.evidence.sources import Sources
     from suspectra.localizer import Localizer
     from suspectra.output.investigation import write_json
@@ -185,7 +185,7 @@ def _write(
     from suspectra.output.table import write_table
 
     seconds = time.monotonic() - began
-    joined = with_observations if technique.name == VALUE_PREDICATES else with_experiments
+    joined = OBSERVATIONS.added_to if technique.name == VALUE_PREDICATES else with_experiments
     evidence = joined(evidence, chosen["workspace"])
     localizer = Localizer(technique)
     report = localizer.update(evidence)

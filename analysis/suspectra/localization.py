@@ -225,17 +225,17 @@ def localize(
 
         found = with_experiments(found, workspace)
     if Need.VALUES in info.needs:
-        from suspectra.evidence.observations import with_observations
+        from suspectra.evidence.observations import OBSERVATIONS
 
-        found = with_observations(found, workspace)
+        found = OBSERVATIONS.added_to(found, workspace)
     if Need.DEPENDENCES in info.needs:
-        from suspectra.evidence.failure_slices import with_slices
+        from suspectra.evidence.failure_slices import SLICES
 
-        found = with_slices(found, workspace)
+        found = SLICES.added_to(found, workspace)
     if Need.PATHS in info.needs:
-        from suspectra.evidence.path_reports import with_paths
+        from suspectra.evidence.path_reports import PATHS
 
-        found = with_paths(found, workspace)
+        found = PATHS.added_to(found, workspace)
 
     from suspectra.evidence.discovery import run_again_by
     from suspectra.localizer import Localizer

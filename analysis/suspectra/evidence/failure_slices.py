@@ -3,42 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.per_test_log import Logged, PerTestLog
 from suspectra.failure_slice import FailureSlice
 from suspectra.quantity import many
-
-
-def with_slices(evidence: Evidence, workspace: Path) -> Evidence:
-    """The same evidence, with the slices of its workspace.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        As its source has it.
-    workspace : Path
-        Where the log is looked for.
-
-    Returns
-    -------
-    Evidence
-        Its problems include those of the log.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-    >>> with_slices(evidence, folder).slices
-    ()
-    """
-    logged, problems = SLICES.read(workspace, lambda: evidence.digests)
-    if not (logged or problems or evidence.slices):
-        return evidence
-    return replace(evidence, slices=tuple(one.found for one in logged), problems=(*evidence.problems, *problems))
 
 
 def add_slices(workspace: Path, made: Iterable[Logged[FailureSlice]]) -> None:
@@ -89,5 +59,5 @@ def _left_out(count: int) -> str:
     return f"{many(count, 'slice')} {'was' if count == 1 else 'were'} made"
 
 
-SLICES = PerTestLog("slices.jsonl", _encoded, _decoded, _left_out, "suspectra slice --failure")
+SLICES = PerTestLog("slices.jsonl", "slices", _encoded, _decoded, _left_out, "suspectra slice --failure")
 """What failures depend on: lines and distances, no values."""

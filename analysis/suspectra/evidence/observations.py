@@ -3,45 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.per_test_log import PerTestLog
 from suspectra.observation import KINDS, Observation, PredicateSite
 from suspectra.quantity import many
 
 _MAX_TEXT = 200
-
-
-def with_observations(evidence: Evidence, workspace: Path) -> Evidence:
-    """The same evidence, with the observations of its workspace.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        As its source has it.
-    workspace : Path
-        Where the log is looked for.
-
-    Returns
-    -------
-    Evidence
-        Its problems include those of the log.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-    >>> with_observations(evidence, folder).observations
-    ()
-    """
-    logged, problems = OBSERVATIONS.read(workspace, lambda: evidence.digests)
-    if not (logged or problems or evidence.observations):
-        return evidence
-    observations = tuple(one.found for one in logged)
-    return replace(evidence, observations=observations, problems=(*evidence.problems, *problems))
 
 
 def _encoded(observed: Observation) -> dict[str, object]:
@@ -83,6 +51,11 @@ def _left_out(count: int) -> str:
 
 
 OBSERVATIONS = PerTestLog(
-    "observations.jsonl", _encoded, _decoded, _left_out, "suspectra investigate --technique value-predicates"
+    "observations.jsonl",
+    "observations",
+    _encoded,
+    _decoded,
+    _left_out,
+    "suspectra investigate --technique value-predicates",
 )
 """How values compared in tests: counts, no values."""

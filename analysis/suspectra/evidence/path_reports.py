@@ -3,45 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.per_test_log import Logged, PerTestLog
 from suspectra.evidence.sources import SourceReader
 from suspectra.quantity import many
 from suspectra.reported_paths import Line, ReportedPaths
 from suspectra.spectrum import Spectrum
-
-
-def with_paths(evidence: Evidence, workspace: Path) -> Evidence:
-    """The same evidence, with what searches for paths have reported in its workspace.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        As its source has it.
-    workspace : Path
-        Where the log is looked for.
-
-    Returns
-    -------
-    Evidence
-        Its problems include those of the log.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-    >>> with_paths(evidence, folder).paths
-    ()
-    """
-    logged, problems = PATHS.read(workspace, lambda: evidence.digests)
-    if not (logged or problems or evidence.paths):
-        return evidence
-    return replace(evidence, paths=tuple(one.found for one in logged), problems=(*evidence.problems, *problems))
 
 
 def add_report(workspace: Path, test: str, technique: str, lines: Iterable[Line], sources: Mapping[str, str]) -> None:
@@ -124,5 +94,5 @@ def _left_out(count: int) -> str:
     return f"{many(count, 'search')} for paths {'was' if count == 1 else 'were'} made"
 
 
-PATHS = PerTestLog("paths.jsonl", _encoded, _decoded, _left_out, "suspectra paths")
+PATHS = PerTestLog("paths.jsonl", "paths", _encoded, _decoded, _left_out, "suspectra paths")
 """Where failing runs and those that pass part: lines, no values."""

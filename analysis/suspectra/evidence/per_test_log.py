@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.experiments import FOLDER
 from suspectra.evidence.logged_sources import LoggedSources, read_log
 from suspectra_recorder.complete_file import complete_file
@@ -51,6 +52,8 @@ class PerTestLog(Generic[ThingT]):
     ----------
     name : str
         Of the file, in the folder of experiments.
+    attribute : str
+        The attribute of evidence for what it contains.
     encode : callable
         Gives what JSON can have, besides the test and the sources.
     decode : callable
@@ -63,9 +66,9 @@ class PerTestLog(Generic[ThingT]):
 
     Examples
     --------
-    >>> numbers = PerTestLog("numbers.jsonl", lambda n: {"n": n}, lambda test, entry: entry["n"], str, "suspectra rank")
+    >>> numbers = PerTestLog("n.jsonl", "slices", lambda n: {"n": n}, lambda _, one: one["n"], str, "suspectra rank")
     >>> numbers.path, numbers.read(folder)
-    ('.suspectra/experiments/numbers.jsonl', ((), ()))
+    ('.suspectra/experiments/n.jsonl', ((), ()))
     >>> from hashlib import sha256
     >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
     >>> numbers.write(folder, [Logged("test_a", 7, {"cart.py": sha256(b"total = 0").hexdigest()})])
@@ -74,6 +77,7 @@ class PerTestLog(Generic[ThingT]):
     """
 
     name: str
+    attribute: str
     encode: Callable[[ThingT], Mapping[str, object]]
     decode: Callable[[str, Mapping[str, Any]], ThingT]
     left_out: Callable[[int], str]
@@ -126,6 +130,35 @@ class PerTestLog(Generic[ThingT]):
             causes.append(f"{self.left_out(old)} with other sources, and left out")
         problems = tuple(Problem(self.path, "", cause, f"run `{self.made_by}` again") for cause in causes)
         return tuple(found.values()), problems
+
+    def added_to(self, evidence: Evidence, workspace: Path) -> Evidence:
+        """The same evidence, with what the log of its workspace says.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            As its source has it.
+        workspace : Path
+            Where the log is looked for.
+
+        Returns
+        -------
+        Evidence
+            Its problems include those of the log.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suspectra.evidence.failure_slices import SLICES
+        >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+        >>> SLICES.added_to(evidence, folder) is evidence
+        True
+        """
+        logged, problems = self.read(workspace, lambda: evidence.digests)
+        if not (logged or problems or getattr(evidence, self.attribute)):
+            return evidence
+        found: dict[str, Any] = {self.attribute: tuple(one.found for one in logged)}
+        return replace(evidence, **found, problems=(*evidence.problems, *problems))
 
     def write(self, workspace: Path, logged: Iterable[Logged[ThingT]]) -> None:
         """Replace the log; readers see the old or the new one.

@@ -17,9 +17,9 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by, run_again_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.experiments import with_experiments
-from suspectra.evidence.failure_slices import SLICES, with_slices
-from suspectra.evidence.observations import OBSERVATIONS, with_observations
-from suspectra.evidence.path_reports import PATHS, with_paths
+from suspectra.evidence.failure_slices import SLICES
+from suspectra.evidence.observations import OBSERVATIONS
+from suspectra.evidence.path_reports import PATHS
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
@@ -281,13 +281,13 @@ class Ranker:
         if Need.EXPERIMENTS not in technique.info.needs:  # then it is no problem that some are out of date
             joined = replace(joined, problems=evidence.problems)
         problems = joined.problems
-        joined = with_observations(joined, self._root)
+        joined = OBSERVATIONS.added_to(joined, self._root)
         if Need.VALUES not in technique.info.needs:
             joined = replace(joined, problems=problems)
         if Need.DEPENDENCES in technique.info.needs:
-            joined = with_slices(joined, self._root)
+            joined = SLICES.added_to(joined, self._root)
         if Need.PATHS in technique.info.needs:
-            joined = with_paths(joined, self._root)
+            joined = PATHS.added_to(joined, self._root)
         if self._last_joined is not None and self._last_joined[0] is evidence:
             known = self._last_joined[1]
             if _results(known) == _results(joined):
