@@ -67,6 +67,7 @@ def test_emacs(ledger, snippet, path, check, tmp_path):
         + snippet("emacs.md", "eglot-server-programs")
         + f'(find-file "{ledger.folder / TAX}")\n(eglot-ensure)\n'
         "(unless (eglot-current-server) (call-interactively #'eglot))\n"
+        "(eglot-shutdown (eglot-current-server))\n"  # Emacs ends with an error if it is asked something meanwhile
         "(princ emacs-version)"
     )
     emacs = ["emacs", "--batch", "-l", script]
