@@ -200,7 +200,8 @@ def _investigation(found: Mapping[str, object], budget: int) -> InvestigationAns
 
 def _causes(found: Mapping[str, object], budget: int) -> CausesAnswer:
     roots, transitive, around = (_states(found, name) for name in ("roots", "transitive", "around"))
-    return causes_answer(roots, transitive, around, _spent(found), budget)
+    later = bool(found.get("fails_later"))
+    return causes_answer(roots, transitive, around, _spent(found), budget, fails_later=later)
 
 
 def _spent(found: Mapping[str, object]) -> Spent:

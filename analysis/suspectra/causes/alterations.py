@@ -12,9 +12,11 @@ from itertools import islice, product
 from typing import TypeAlias
 
 from suspectra.cancellation import check
+from suspectra.causes.progress import Progress
 from suspectra.causes.states import NewValue, Point, States, StatesRun
 from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
 from suspectra.dependences.narrowing import PASSES, Combination, Property
+from suspectra.experiment import Outcome
 from suspectra.experiments.alternates import Alternate, one_more, roots
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
 from suspectra.experiments.runs import Answer
@@ -152,11 +154,17 @@ class StateAlterations:
         What solves constraints.
     end : float
         When to stop, as ``time.monotonic`` has it.
+    end_if_later : float
+        When to stop if nothing has made the test pass by then, but something has made it fail later.
+    progress : Progress, optional
+        What tells whether a run fails later than the unaltered one. Without it, none does.
 
     Attributes
     ----------
     count : int
         How many altered runs there were.
+    further : set of tuple of int
+        Nodes with which the test did not pass, but failed later than it does unaltered.
 
     Examples
     --------
@@ -174,6 +182,8 @@ class StateAlterations:
     (2, 'failed')
     >>> alterations.place_of_failure(alterations.altered(States((points[6],))))
     ('AssertionError', None)
+    >>> alterations.is_later(alterations.unaltered)
+    False
     """
 
     run: Run
@@ -183,9 +193,12 @@ class StateAlterations:
     workspace: str = ""
     solver: Solver | None = None
     end: float = float("inf")
+    end_if_later: float = float("inf")
+    progress: Progress | None = None
     count: int = field(default=0, init=False)
+    further: set[Combination] = field(default_factory=set, init=False)
     _unaltered: StatesRun | None = field(default=None, init=False)
-    _known: dict[tuple[Combination, object], bool] = field(default_factory=dict, init=False)
+    _known: dict[object, bool] = field(default_factory=dict, init=False)
 
     def polluted(self, nodes: Combination, wanted: Property) -> bool:
         """Whether the failure can disappear if these nodes have other values.
@@ -205,11 +218,18 @@ class StateAlterations:
         Raises
         ------
         TimeIsUp
-            When `end` has come.
+            When `end` has come, or `end_if_later` for what makes the test pass.
         """
+        only_later = wanted == PASSES and self.further and not any(self._known.values())
+        if only_later and time.monotonic() >= self.end_if_later:
+            raise TimeIsUp
         if any(node not in self.points for node in nodes):
             return False
-        key = nodes, tuple(tuple(sorted(one.items())) for one in wanted.alternatives)
+        if wanted.or_later:
+            if nodes in self.further:
+                return True
+            wanted = PASSES if _key(nodes, PASSES) in self._known else wanted  # all that there is has been tried
+        key = _key(nodes, wanted)
         if key not in self._known:
             self._known[key] = self._can_repair(nodes, wanted)
         return self._known[key]
@@ -261,6 +281,22 @@ class StateAlterations:
         inside = (frame for frame in reversed(run.frames) if frame[0].startswith(self.workspace))
         return run.answer.exception, next(inside, None)
 
+    def is_later(self, run: StatesRun) -> bool:
+        """Whether a run fails later in the test than it does unaltered.
+
+        Parameters
+        ----------
+        run : StatesRun
+            Any run.
+
+        Returns
+        -------
+        bool
+            False also where it does not fail.
+        """
+        failed = run.answer.outcome is Outcome.FAILED
+        return failed and self.progress is not None and self.progress.is_past(run.frames)
+
     def _can_repair(self, nodes: Combination, wanted: Property) -> bool:
         tested = _Tested(self, nodes, wanted)
         assigned = [self.points[node] for node in nodes if node not in self.decisions]
@@ -296,11 +332,15 @@ class StateAlterations:
         return False
 
 
+def _key(nodes: Combination, wanted: Property) -> object:
+    return nodes, tuple(tuple(sorted(one.items())) for one in wanted.alternatives), wanted.or_later
+
+
 class _Tested:
     """A combination of nodes that is altered, and the property that is wanted then."""
 
     def __init__(self, alterations: StateAlterations, nodes: Combination, wanted: Property):
-        self.alterations, self.wanted = alterations, wanted
+        self.alterations, self.nodes, self.wanted = alterations, nodes, wanted
         points = alterations.points
         self.watched = sorted({node for one in wanted.alternatives for node in one})
         switched = tuple(points[node] for node in nodes if node in alterations.decisions)
@@ -310,12 +350,16 @@ class _Tested:
         """Whether the failure is gone: the test passes, or the wanted decisions come out as they have to."""
         if run.answer.outcome.repairs:
             return True
+        if not self.wanted.alternatives and self.alterations.is_later(run):
+            self.alterations.further.add(self.nodes)
+            if self.wanted.or_later:
+                return True
         outcomes = dict(zip(self.watched, run.outcomes, strict=False))
         return any(all(outcomes.get(node) == int(way) for node, way in one.items()) for one in self.wanted.alternatives)
 
     def path(self, run: StatesRun, *, ended: bool) -> ExploredPath:
         """A run as the exploration sees it."""
-        if self.wanted is PASSES or not self.wanted.alternatives:
+        if not self.wanted.alternatives:
             place = self.alterations.place_of_failure
             reached = run.answer.outcome.repairs or place(run) == place(self.alterations.unaltered)
             properties = [[run.last]] if reached and run.last >= 0 else []

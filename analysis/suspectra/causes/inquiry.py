@@ -11,6 +11,7 @@ from pathlib import Path
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
+from suspectra.causes.progress import Progress
 from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.causes.search import CauseSearch
 from suspectra.causes.techniques import DEFAULT
@@ -26,6 +27,9 @@ from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+_FAILS_LATER = "nothing was found with which the test passes; with what was found it fails later than before"
+_READ_AS_HINT = "take it as a hint: the fault may break more than one assertion of the test"
 
 
 @dataclass
@@ -129,6 +133,8 @@ class Inquiry:
             finally:
                 tests.close()
                 self.problems += [notice for notice in tests.notices if notice not in self.problems]
+                if self._search is not None and self._search.fails_later and self._search.report.roots:
+                    self.problems.append(Problem("", "", _FAILS_LATER, _READ_AS_HINT))
                 if self._search is not None and (files := sorted(self._search.left_alone)):
                     left_out = ", ".join(f"{file} ({self._uses[file]})" for file in files)
                     cause = f"no other values were tried in modules that may do harm: {left_out}"
@@ -184,6 +190,10 @@ class Inquiry:
             str(folder) + os.sep,
             solver.SmtSolver() if solver.is_available() else None,
             end,
+        )
+        source = self.suspects.read(self.test.file) or b""
+        alterations.progress = Progress.after_failure(
+            alterations.unaltered.frames, str(folder / self.test.file), source
         )
         spectrum, group = self.suspects.spectrum(self._group), self._group
 

@@ -88,6 +88,8 @@ class Narrowing(NamedTuple):
         What is wrong; at first the failure.
     nodes, left : int
         How many nodes there were between these before the step, and how many are left.
+    fails_later : bool
+        Whether it is searched for what makes the test fail later, since nothing makes it pass.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class Narrowing(NamedTuple):
     before: tuple[State, ...]
     nodes: int
     left: int
+    fails_later: bool = False
 
     @property
     def share(self) -> float:
@@ -145,6 +148,8 @@ class CauseReport:
         Whether the search came to its end.
     seconds : float
         How long it took.
+    fails_later : bool
+        Whether the test fails later if the causes are altered, since nothing makes it pass.
 
     Examples
     --------
@@ -163,6 +168,7 @@ class CauseReport:
     alterations: int
     complete: bool
     seconds: float
+    fails_later: bool = False
 
     def after(self, seconds: float) -> CauseReport:
         """The same with another time.
@@ -190,7 +196,8 @@ class CauseReport:
         Returns
         -------
         dict
-            With ``roots``, ``transitive``, ``around``, ``cuts``, ``alterations``, ``complete`` and ``seconds``.
+            With ``roots``, ``transitive``, ``around``, ``cuts``, ``alterations``, ``complete``, ``seconds`` and
+            ``fails_later``.
         """
         listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around}
         return {
@@ -199,6 +206,7 @@ class CauseReport:
             "alterations": self.alterations,
             "complete": self.complete,
             "seconds": round(self.seconds, 3),
+            "fails_later": self.fails_later,
         }
 
 

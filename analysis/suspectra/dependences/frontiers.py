@@ -8,7 +8,7 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints
 from suspectra.dependences.cuts import Nearest, minimum_cut
-from suspectra.dependences.narrowing import Alterations, FailingRun, NarrowingSearch
+from suspectra.dependences.narrowing import PASSES, Alterations, FailingRun, NarrowingSearch, Property
 
 
 class FrontierSearch(NarrowingSearch):
@@ -22,6 +22,8 @@ class FrontierSearch(NarrowingSearch):
         Says what is polluted.
     nearest : Nearest, optional
         Which one to take of several minimum cuts.
+    wanted : Property, optional
+        When the failure counts as gone at first.
 
     Examples
     --------
@@ -41,8 +43,15 @@ class FrontierSearch(NarrowingSearch):
 
     combines = True
 
-    def __init__(self, run: FailingRun, alterations: Alterations, nearest: Nearest = Nearest.BEGIN):
-        super().__init__(run, alterations)
+    def __init__(
+        self,
+        run: FailingRun,
+        alterations: Alterations,
+        nearest: Nearest = Nearest.BEGIN,
+        *,
+        wanted: Property = PASSES,
+    ):
+        super().__init__(run, alterations, wanted=wanted)
         self._nearest = nearest
 
     def _choose(self, domain: Bools) -> Ints:

@@ -31,6 +31,8 @@ class Property(NamedTuple):
     alternatives : tuple of mapping of int to bool
         Decisions, and how they must come out; one of the mappings has to hold as a whole. Without any, the test has to
         pass.
+    or_later : bool
+        Whether it is enough that the test fails later than it did.
 
     Examples
     --------
@@ -39,10 +41,14 @@ class Property(NamedTuple):
     """
 
     alternatives: tuple[Mapping[int, bool], ...]
+    or_later: bool = False
 
 
 PASSES = Property(())
 """The test passes."""
+
+GETS_FURTHER = Property((), or_later=True)
+"""The test passes, or fails later than it did: another of its assertions fails, for example."""
 
 
 class Alterations(Protocol):
@@ -201,6 +207,8 @@ class NarrowingSearch(ABC):
         What failed.
     alterations : Alterations
         Says what is polluted.
+    wanted : Property, optional
+        When the failure counts as gone at first.
 
     Examples
     --------
@@ -228,12 +236,12 @@ class NarrowingSearch(ABC):
     combines = False
     """Whether combinations of nodes are altered, too."""
 
-    def __init__(self, run: FailingRun, alterations: Alterations):
+    def __init__(self, run: FailingRun, alterations: Alterations, *, wanted: Property = PASSES):
         self._run, self._alterations = run, alterations
         self._begins: tuple[int, ...] = ()
         self._ends: tuple[int, ...] = (run.failure,)
         self._outside = run.is_right.copy()
-        self._wanted = PASSES
+        self._wanted = wanted
         self._roots: tuple[int, ...] = ()
         self._first_uses: list[int] = []
         self._transitive: list[int] = []

@@ -1,19 +1,22 @@
 """Other values for one that was assigned, in the order in which they are tried.
 
-The first four are those of value replacement (Jeffrey, Gupta & Gupta 2008), as Li et al. 2016 define them for the value
-that a statement assigns: of the values seen at that statement the lowest, the highest, and the nearest on each side.
-The others come from a pool: what the failing comparison expected, the opposite of a truth, further values of the
-statement, an empty one and None. At last a number is moved by one; if that moves a comparison, a line through both
-distances says which number would make its sides equal.
+The first four are those of value replacement (Jeffrey, Gupta & Gupta 2008), as Li et al. 2016 define them for the
+value that a statement assigns: of the values seen at that statement the lowest, the highest, and the nearest on each
+side. The others come from a pool: what the failing comparison expected (for a number also those in an expected text,
+for a text also what stands in its place there), the opposite of a truth, further values of the statement, an empty
+one and None. At last a number is moved by one; if that moves a comparison, a line through both distances says which
+number would make its sides equal.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, DecimalException
 from fractions import Fraction
+from itertools import islice, permutations
 from typing import NamedTuple
 
 from suspectra_recorder.experiments.literals import as_number, to_text
@@ -24,6 +27,13 @@ MAX_POOL = 6
 MAX_ROOTS = 8
 """Numbers that are tried because they may make the sides of a comparison equal."""
 
+MAX_NUMBERS = 4
+"""Numbers of an expected text that are tried."""
+
+MAX_TEXTS = 4
+"""Texts of a failing comparison that are held against each other."""
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d{1,18}(?:\.\d{1,9})?(?![\w.]*\d)")
 _DAY = timedelta(days=1)
 _DIGITS = 9
 
@@ -105,10 +115,19 @@ def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> l
     --------
     >>> [tuple(alternate) for alternate in pool("a", ["a", "b"], ["c", 3])]
     [('expected', 'c'), ('seen', 'b'), ('empty', ''), ('None', None)]
+    >>> [tuple(alternate) for alternate in pool(7, [], ["7 m2", "12 m2"])]
+    [('expected', 12), ('None', None)]
+    >>> [tuple(alternate) for alternate in pool("~00n", [], ["/m~00n/", "/m~0n/"])][2]
+    ('expected', '~0n')
     >>> [tuple(alternate) for alternate in pool(True, [], [])]
     [('opposite', False), ('None', None)]
     """
+    expected = list(expected)
     found = [Alternate("expected", one) for one in expected if value is None or _family(one) == _family(value)]
+    if type(value) is str:
+        found += [Alternate("expected", one) for one in _counterparts(value, expected)]
+    if type(value) in (int, float):
+        found += [Alternate("expected", one) for one in _numbers_in(expected) if type(one) is type(value)]
     if isinstance(value, bool):
         found.append(Alternate("opposite", not value))
     found += [Alternate("seen", one) for one in seen][: MAX_POOL + 1]
@@ -116,6 +135,26 @@ def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> l
         found.append(Alternate("empty", type(value)()))
     found.append(Alternate("None", None))
     return _distinct(found, value)
+
+
+def _counterparts(value: str, expected: Sequence[object]) -> Iterator[str]:
+    """What stands in one text where the value stands in another, if all around it is the same."""
+    texts = [one for one in expected if isinstance(one, str)]
+    for one, other in permutations(texts[:MAX_TEXTS], 2):
+        begin = one.find(value) if value else -1
+        while begin >= 0:
+            before, after = one[:begin], one[begin + len(value) :]
+            same = other.startswith(before) and other.endswith(after)
+            if same and len(before) + len(after) <= len(other):
+                yield other[begin : len(other) - len(after)]
+            begin = one.find(value, begin + 1)
+
+
+def _numbers_in(expected: Iterable[object]) -> Iterator[int | float]:
+    """The first numbers of each text: what was expected may be a number that was written into it."""
+    for one in expected:
+        for digits in islice(_NUMBER.findall(one) if isinstance(one, str) else (), MAX_NUMBERS):
+            yield float(digits) if "." in digits else int(digits)
 
 
 def one_more(value: object) -> object:

@@ -39,7 +39,8 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     wrong = sum(member.polluted for member in step.cut)
     altered = many(len(step.cut), "state")
     which = "which" if wrong == len(step.cut) == 1 else f"{wrong} of them"
-    found = f"altered {altered}, {which} can make the test pass" if wrong else f"altered {altered} in vain"
+    end = "fail later" if step.fails_later else "pass"
+    found = f"altered {altered}, {which} can make the test {end}" if wrong else f"altered {altered} in vain"
     out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {step.left} of {step.nodes} nodes left)\n")
     out.flush()
 

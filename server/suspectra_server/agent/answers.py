@@ -61,10 +61,11 @@ class StateAnswer(TypedDict):
 
 
 class CausesAnswer(TypedDict):
-    """The states with which the test would pass, and what they lead to."""
+    """The states with which the test would pass, or only fail later, and what they lead to."""
 
     notice: str
     roots: list[StateAnswer]
+    fails_later: bool
     transitive: list[StateAnswer]
     around: list[StateAnswer]
     alterations: int
@@ -173,6 +174,8 @@ def causes_answer(
     around: Sequence[StateAnswer],
     spent: Spent,
     budget: int,
+    *,
+    fails_later: bool,
 ) -> CausesAnswer:
     """Tell the causes of a failure.
 
@@ -183,12 +186,15 @@ def causes_answer(
     spent : Spent
     budget : int
         Characters that the answer may have.
+    fails_later : bool
+        Whether the test does not pass with other values of these states, but only fails later.
     """
 
     def answer(most: int) -> CausesAnswer:
         return {
             "notice": NOTICE,
             "roots": _states(roots, most),
+            "fails_later": fails_later,
             "transitive": _states(transitive, most),
             "around": _states(around, most),
             "alterations": spent.alterations,

@@ -163,7 +163,7 @@ class AgentTools(Commands):
             for states in (report.roots, report.transitive, report.around)
         )
         spent = Spent(report.complete, report.seconds, report.alterations)
-        return causes_answer(roots, transitive, around, spent, budget)
+        return causes_answer(roots, transitive, around, spent, budget, fails_later=report.fails_later)
 
     async def _known(self, folder: Folder) -> Known:
         """What is known of a folder once its ranking is made."""

@@ -1,0 +1,190 @@
+"""Causes where one fault breaks several assertions of a test: no state makes it pass, but some make it fail later."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
+from suspectra.causes.progress import Progress
+from suspectra.causes.search import CauseSearch
+from suspectra.causes.states import Point
+from suspectra.cli import run
+from suspectra.dependences.graph import DependenceGraph
+from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
+from suspectra.dependences.trace import DependenceTrace, Site
+from suspectra.experiment import Outcome
+from suspectra.experiments.replacing import NotedValues, ValuePlace
+from suspectra.experiments.runs import Answer
+
+SHAPES = """\
+def area(width, height):
+    size = width + height
+    return size
+
+
+def label(width, height):
+    found = area(width, height)
+    return f"{found} m2"
+"""
+TEST_SHAPES = """\
+from shapes import area, label
+
+
+def test_labels():
+    assert area(2, 2) == 4
+    assert label(3, 4) == "12 m2"
+    assert label(5, 6) == "30 m2"
+
+
+def test_one_label():
+    assert label(3, 4) == "12 m2"
+"""
+
+
+@pytest.fixture
+def shapes(tmp_path):
+    (tmp_path / "shapes.py").write_text(SHAPES)
+    (tmp_path / "test_shapes.py").write_text(TEST_SHAPES)
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    return tmp_path
+
+
+def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys):
+    assert run(["causes", "--workspace", str(shapes), "*_labels", "--format", "json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert (found["fails_later"], found["complete"]) == (True, True)
+    assert [(root["file"], root["line"]) for root in found["roots"]] == [("shapes.py", 2)]
+    assert "can make the test fail later" in said.err
+    assert "take it as a hint" in said.err
+
+
+def test_what_makes_a_test_pass_is_none(shapes, capsys):
+    assert run(["causes", "--workspace", str(shapes), "*_one_label", "--format", "json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert [(root["file"], root["line"]) for root in found["roots"]] == [("shapes.py", 2)]
+    assert not found["fails_later"]
+    assert "later" not in said.err
+
+
+TEST = """\
+def test_all():
+    first()
+    with raises(
+        KeyError
+    ):
+        second(
+            1)
+        third()
+    if found:
+        fourth()
+    for one in some:
+        fifth(one)
+        sixth(one)
+    def inner():
+        return seventh()
+    eighth(inner)
+    try:
+        ninth()
+    except KeyError:
+        tenth()
+    eleventh()
+
+def other():
+    twelfth()
+"""
+
+
+@pytest.mark.parametrize(
+    ("failed", "first_later"),
+    [
+        pytest.param(2, 3, id="statement"),
+        pytest.param(3, 9, id="with, which expects an exception in the whole of it"),
+        pytest.param(6, 8, id="statement of several lines"),
+        pytest.param(9, 10, id="condition"),
+        pytest.param(10, 11, id="in a condition"),
+        pytest.param(12, 14, id="in a loop, of which an earlier round may be meant"),
+        pytest.param(11, 14, id="loop"),
+        pytest.param(16, 17, id="before a try"),
+        pytest.param(18, 19, id="in a try"),
+        pytest.param(20, 21, id="in a handler"),
+    ],
+)
+def test_later_is_what_comes_after_the_statement_in_the_same_function(failed, first_later):
+    progress = Progress.after_failure([("run.py", 1), ("t.py", failed), ("a.py", 7), ("t.py", 24)], "t.py", TEST)
+    assert progress.lines == range(first_later, 22)
+    later = [line for line in range(1, 26) if progress.is_past([("t.py", line), ("a.py", 99)])]
+    assert later == list(range(first_later, 22))
+
+
+@pytest.mark.parametrize(
+    ("frames", "source"),
+    [([("a.py", 3)], TEST), ([], TEST), ([("t.py", 2)], "def broken(:"), ([("t.py", 99)], TEST), ([("t.py", 2)], "\0")],
+)
+def test_where_the_test_can_not_be_found_nothing_is_later(frames, source):
+    progress = Progress.after_failure(frames, "t.py", source)
+    assert not any(progress.is_past([("t.py", line)]) for line in range(200))
+
+
+class Alterations(StateAlterations):
+    """Three nodes in a chain: another value of the first or the second makes a test of line 2 fail in line 3."""
+
+    def __init__(self, *, passing=()):
+        def failing(job):
+            numbers = {value["number"] for value in job["replaced"]}
+            if numbers & set(passing):
+                return Answer(Outcome.PASSED, 0.1, "")
+            line = 3 if numbers & {0, 1} else 2
+            return Answer(Outcome.FAILED, 0.1, "AssertionError", "", {"frames": [("t.py", line)]})
+
+        places = [ValuePlace("a.py", n, "assignment", "x", n, 4, n) for n in range(3)]
+        values = KnownValues(NotedValues({place: ["i7"] for place in places}, {}, ("i7", "i4")))
+        super().__init__(failing, {n: Point("a.py", n, 1) for n in range(3)}, frozenset(), values)
+        self.progress = Progress("t.py", range(3, 9))
+
+
+def searched(alterations, technique):
+    graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
+    sites = tuple(Site("a.py", line, line, 4, "value", line - 1) for line in (1, 2, 3))
+    sites += (Site("t.py", 2, 2, 4, "assert", -1),)
+    call, no = np.zeros(4, np.int32), np.full(4, -1, np.int8)
+    trace = DependenceTrace("test_a", sites, graph, call, no, ["7", "7", "7", ""], 3, np.arange(4) == 3, ())
+    search = CauseSearch(trace, alterations, technique)
+    return search, list(search.steps())
+
+
+@pytest.mark.parametrize("technique", ["mdfs", "single-step", "bisection"])
+def test_a_second_search_needs_no_run_that_was_made(technique):
+    alterations = Alterations()
+    search, steps = searched(alterations, technique)
+    once = alterations.count
+    assert search.report.fails_later
+    assert search.report.complete
+    assert [root.line for root in search.report.roots] == [1]
+    assert [step.fails_later for step in steps] == sorted(step.fails_later for step in steps)
+    assert any(step.fails_later for step in steps)
+    known = [alterations.polluted((node,), GETS_FURTHER) for node in range(3)]
+    assert known == [True, True, False]
+    assert alterations.count == once
+
+
+def test_there_is_no_second_search_where_the_test_can_pass():
+    search, steps = searched(Alterations(passing=[1]), "single-step")
+    assert not search.report.fails_later
+    assert not any(step.fails_later for step in steps)
+    assert [root.line for root in search.report.roots] == [2]
+
+
+def test_the_first_search_leaves_time_for_the_second():
+    alterations = Alterations()
+    alterations.end_if_later = 0.0
+    assert not alterations.polluted((2,), PASSES)  # nothing makes the test fail later yet
+    assert not alterations.polluted((1,), PASSES)
+    with pytest.raises(TimeIsUp):
+        alterations.polluted((0,), PASSES)
+    assert alterations.polluted((1,), GETS_FURTHER)
