@@ -10,7 +10,7 @@ import pytest
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
 from suspectra.causes.progress import Progress
 from suspectra.causes.search import CauseSearch
-from suspectra.causes.states import Point
+from suspectra.causes.states import Point, StatesRun
 from suspectra.cli import run
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
@@ -41,6 +41,11 @@ def test_labels():
 
 def test_one_label():
     assert label(3, 4) == "12 m2"
+
+
+def test_each_label():
+    for width, expected in [(2, "4 m2"), (3, "6 m2"), (5, "10 m2")]:
+        assert label(width, 2) == expected
 """
 
 
@@ -53,8 +58,9 @@ def shapes(tmp_path):
     return tmp_path
 
 
-def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys):
-    assert run(["causes", "--workspace", str(shapes), "*_labels", "--format", "json"]) == 0
+@pytest.mark.parametrize("test", ["*_labels", "*_each_label"])
+def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys, test):
+    assert run(["causes", "--workspace", str(shapes), test, "--format", "json"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)
     assert (found["fails_later"], found["complete"]) == (True, True)
@@ -100,6 +106,11 @@ def other():
 """
 
 
+def failure(frames, rounds=()):
+    noted = {"frames": frames, "rounds": [("t.py", line, begun) for line, begun in rounds]}
+    return StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "AssertionError", "", noted))
+
+
 @pytest.mark.parametrize(
     ("failed", "first_later"),
     [
@@ -108,27 +119,60 @@ def other():
         pytest.param(6, 8, id="statement of several lines"),
         pytest.param(9, 10, id="condition"),
         pytest.param(10, 11, id="in a condition"),
-        pytest.param(12, 14, id="in a loop, of which an earlier round may be meant"),
-        pytest.param(11, 14, id="loop"),
+        pytest.param(12, 13, id="in a round"),
+        pytest.param(11, 14, id="head of a loop, which comes after each round"),
         pytest.param(16, 17, id="before a try"),
         pytest.param(18, 19, id="in a try"),
         pytest.param(20, 21, id="in a handler"),
     ],
 )
 def test_later_is_what_comes_after_the_statement_in_the_same_function(failed, first_later):
-    progress = Progress.after_failure([("run.py", 1), ("t.py", failed), ("a.py", 7), ("t.py", 24)], "t.py", TEST)
-    assert progress.lines == range(first_later, 22)
-    later = [line for line in range(1, 26) if progress.is_past([("t.py", line), ("a.py", 99)])]
+    rounds = [(11, 2)]
+    run = failure([("/w/run.py", 1), ("/w/t.py", failed), ("/w/a.py", 7), ("/w/t.py", 24)], rounds)
+    progress = Progress.from_run(run, "/w/t.py", "t.py", TEST)
+    later = [line for line in range(1, 26) if progress.is_before(failure([("/w/t.py", line), ("a.py", 9)], rounds))]
     assert later == list(range(first_later, 22))
 
 
 @pytest.mark.parametrize(
+    ("line", "rounds", "later"),
+    [
+        pytest.param(5, [(2, 2), (4, 7)], False, id="the same round"),
+        pytest.param(6, [(2, 2), (4, 7)], True, id="later in the same round"),
+        pytest.param(5, [(2, 2), (4, 8)], True, id="the next round"),
+        pytest.param(6, [(2, 2), (4, 6)], False, id="the round before"),
+        pytest.param(5, [(2, 1), (4, 9)], False, id="a longer loop in the round before"),
+        pytest.param(3, [(2, 3), (4, 7)], True, id="the next round of the outer loop"),
+        pytest.param(7, [(2, 2), (4, 8)], True, id="behind the inner loop"),
+        pytest.param(8, [(2, 3), (4, 9)], True, id="behind both"),
+        pytest.param(8, [(2, 1), (4, 2)], False, id="behind both, which had fewer rounds"),
+        pytest.param(11, [(2, 3), (4, 9)], False, id="in another function"),
+    ],
+)
+def test_in_loops_the_rounds_count(line, rounds, later):
+    source = (
+        "def test_a():\n    for a in some:\n        first(a)\n        for b in a:\n            assert b\n"
+        "            second(b)\n        third(a)\n    fourth()\n\ndef other():\n    fifth()\n"
+    )
+    progress = Progress.from_run(failure([("t.py", 5)], [(2, 2), (4, 7)]), "t.py", "t.py", source)
+    assert progress.is_before(failure([("t.py", line)], rounds)) == later
+
+
+@pytest.mark.parametrize(
     ("frames", "source"),
-    [([("a.py", 3)], TEST), ([], TEST), ([("t.py", 2)], "def broken(:"), ([("t.py", 99)], TEST), ([("t.py", 2)], "\0")],
+    [
+        ([("a.py", 3)], TEST),
+        ([], TEST),
+        ([("t.py", 2)], "def broken(:"),
+        ([("t.py", 99)], TEST),
+        ([("t.py", 2)], "\0"),
+        ([("t.py", 1)], "at_import()\n"),
+        ([("t.py", 12)], TEST),  # in a loop whose rounds nobody has counted
+    ],
 )
 def test_where_the_test_can_not_be_found_nothing_is_later(frames, source):
-    progress = Progress.after_failure(frames, "t.py", source)
-    assert not any(progress.is_past([("t.py", line)]) for line in range(200))
+    progress = Progress.from_run(failure(frames), "t.py", "t.py", source)
+    assert not any(progress.is_before(failure([("t.py", line)], [(11, 9)])) for line in range(200))
 
 
 class Alterations(StateAlterations):
@@ -145,7 +189,7 @@ class Alterations(StateAlterations):
         places = [ValuePlace("a.py", n, "assignment", "x", n, 4, n) for n in range(3)]
         values = KnownValues(NotedValues({place: ["i7"] for place in places}, {}, ("i7", "i4")))
         super().__init__(failing, {n: Point("a.py", n, 1) for n in range(3)}, frozenset(), values)
-        self.progress = Progress("t.py", range(3, 9))
+        self.progress = Progress("t.py", "t.py", range(1, 9), range(3, 9))
 
 
 def searched(alterations, technique):

@@ -157,7 +157,7 @@ class StateAlterations:
     end_if_later : float
         When to stop if nothing has made the test pass by then, but something has made it fail later.
     progress : Progress, optional
-        What tells whether a run fails later than the unaltered one. Without it, none does.
+        Where the unaltered run failed. Without it, no run fails later.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class StateAlterations:
             False also where it does not fail.
         """
         failed = run.answer.outcome is Outcome.FAILED
-        return failed and self.progress is not None and self.progress.is_past(run.frames)
+        return failed and self.progress is not None and self.progress.is_before(run)
 
     def _can_repair(self, nodes: Combination, wanted: Property) -> bool:
         tested = _Tested(self, nodes, wanted)

@@ -192,9 +192,8 @@ class Inquiry:
             end,
         )
         source = self.suspects.read(self.test.file) or b""
-        alterations.progress = Progress.after_failure(
-            alterations.unaltered.frames, str(folder / self.test.file), source
-        )
+        path = str(folder / self.test.file)
+        alterations.progress = Progress.from_run(alterations.unaltered, path, self.test.file, source)
         spectrum, group = self.suspects.spectrum(self._group), self._group
 
         def passes(file: str, line: int) -> bool:

@@ -3,94 +3,111 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-Frames = Sequence[tuple[str, int]]
-"""File and line of the calls that led to a failure, the outermost first."""
+from suspectra.causes.states import StatesRun
 
 
 class Progress(NamedTuple):
-    r"""The lines of a test that run only after the statement in which it failed.
+    r"""Where in its function a test failed.
 
     Parameters
     ----------
-    file : str
+    path : str
         The module of the test, as frames have it.
-    lines : range
-        From 1. Empty where nothing comes after the statement.
+    name : str
+        The same as loops have it: relative to the workspace.
+    function : range
+        The lines of the function, from 1. Empty where nothing is known.
+    rest : range
+        Those that come after the statement which failed.
+    loops : tuple of (int, int)
+        The line of each loop around the statement, the outermost first, and how many rounds had begun.
 
     Examples
     --------
-    >>> source = "def test_a():\n    assert f(1) == 1\n    assert f(2) == 2\n    assert f(3) == 3\n"
-    >>> progress = Progress.after_failure([("/w/test_a.py", 3), ("/w/a.py", 8)], "/w/test_a.py", source)
-    >>> progress.lines
-    range(4, 5)
-    >>> progress.is_past([("/w/test_a.py", 4)]), progress.is_past([("/w/test_a.py", 2)]), progress.is_past([])
-    (True, False, False)
+    A test that fails in the second round of a loop:
+
+    >>> from suspectra.experiment import Outcome
+    >>> from suspectra.experiments.runs import Answer
+    >>> def run(line, begun):
+    ...     noted = {"frames": [("/w/test_a.py", line), ("/w/a.py", 8)], "rounds": [("test_a.py", 2, begun)]}
+    ...     return StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "AssertionError", "", noted))
+    >>> source = "def test_a():\n    for n in range(3):\n        assert f(n)\n        assert g(n)\n    assert f(9)\n"
+    >>> progress = Progress.from_run(run(3, 2), "/w/test_a.py", "test_a.py", source)
+    >>> progress.function, progress.rest, progress.loops
+    (range(1, 6), range(4, 6), ((2, 2),))
+    >>> [progress.is_before(run(line, begun)) for line, begun in [(3, 2), (4, 2), (4, 1), (3, 3), (5, 3)]]
+    [False, True, False, True, True]
     """
 
-    file: str
-    lines: range
+    path: str
+    name: str
+    function: range = range(0)
+    rest: range = range(0)
+    loops: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def after_failure(cls, frames: Frames, file: str, source: bytes | str) -> Progress:
-        """Find out what comes after a failure.
+    def from_run(cls, run: StatesRun, path: str, name: str, source: bytes | str) -> Progress:
+        """Find out where a test failed.
 
         Parameters
         ----------
-        frames : sequence of (str, int)
-            Of the failure.
-        file : str
-            The module of the test, as frames have it.
+        run : StatesRun
+            Of the test.
+        path : str
+            Its module, as frames have it.
+        name : str
+            Its module, relative to the workspace.
         source : bytes or str
             Of that module.
 
         Returns
         -------
         Progress
-            Without lines where the failure has no frame in the module, or the module can't be parsed.
+            With an empty function where that can't be told.
         """
-        line = _line_in(frames, file)
+        line = _line_in(run, path)
         try:
-            tree = ast.parse(source) if line else None
+            around = list(_around(ast.parse(source), line)) if line else []
         except (SyntaxError, ValueError):
-            tree = None
-        return cls(file, range(0) if tree is None else _lines_after(tree, line))
+            around = []
+        functions = [node for node in around if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        if not functions:
+            return cls(path, name)
+        function = functions[-1]
+        inside = around[around.index(function) + 1 :]
+        loops = tuple((node.lineno, run.rounds.get((name, node.lineno), 0)) for node in inside if _is_loop(node))
+        if not inside or (any(begun == 0 for _, begun in loops) and not _is_loop(inside[-1])):
+            return cls(path, name)  # nobody has counted
+        last = function.end_lineno or line
+        return cls(path, name, range(function.lineno, last + 1), range(_end(inside[-1], line) + 1, last + 1), loops)
 
-    def is_past(self, frames: Frames) -> bool:
-        """Whether a failure comes later in the test.
+    def is_before(self, run: StatesRun) -> bool:
+        """Whether another run failed later in the test.
 
         Parameters
         ----------
-        frames : sequence of (str, int)
-            Of another failure.
+        run : StatesRun
+            Of the same test.
 
         Returns
         -------
         bool
-            False also where the test has no frame.
+            False also where that can't be told.
         """
-        return _line_in(frames, self.file) in self.lines
+        line = _line_in(run, self.path)
+        if line not in self.function:
+            return False
+        begun = tuple(run.rounds.get((self.name, loop), 0) for loop, _ in self.loops)
+        before = tuple(rounds for _, rounds in self.loops)
+        return line in self.rest if begun == before else begun > before
 
 
-def _line_in(frames: Frames, file: str) -> int:
-    """The line at which the test was; 0 if it was in another file."""
-    return next((line for path, line in frames if path == file), 0)
-
-
-def _lines_after(tree: ast.AST, line: int) -> range:
-    """The rest of the innermost function around a line, after the statement at it.
-
-    Of a loop around the line nothing counts: what stands behind it may have run in an earlier round.
-    """
-    end, done = 0, 0
-    for node in _around(tree, line):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            end, done = node.end_lineno or 0, 0
-        elif not done:
-            done = _end_of(node, line)
-    return range(done + 1, end + 1) if done else range(0)
+def _line_in(run: StatesRun, path: str) -> int:
+    """The line at which the test was when it failed; 0 if that was in another file."""
+    return next((line for file, line in run.frames if file == path), 0)
 
 
 def _around(tree: ast.AST, line: int) -> Iterator[ast.stmt]:
@@ -104,14 +121,13 @@ def _around(tree: ast.AST, line: int) -> Iterator[ast.stmt]:
             yield from _around(node, line)
 
 
-def _end_of(node: ast.stmt, line: int) -> int:
-    """The last line of what has to be over for the run to be past a line of this statement; 0 if a part of it says."""
-    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-        return node.end_lineno or line
-    inside = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.stmt)]
-    if not inside:
-        return node.end_lineno or line
-    if line >= inside[0].lineno:
-        return 0
-    # an exception is expected in the whole of a `with`; other headers are over where their body begins
-    return (node.end_lineno or line) if isinstance(node, (ast.With, ast.AsyncWith)) else inside[0].lineno - 1
+def _is_loop(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+
+
+def _end(node: ast.stmt, line: int) -> int:
+    """The last line of what has to be over for a run to be past a line of this statement, the innermost one there."""
+    body = next((part for part in ast.iter_child_nodes(node) if isinstance(part, ast.stmt)), None)
+    # the head of a loop is there again after each round, and a `with` may expect an exception in the whole of it
+    whole = body is None or line >= body.lineno or _is_loop(node) or isinstance(node, (ast.With, ast.AsyncWith))
+    return (node.end_lineno or line) if whole or body is None else body.lineno - 1

@@ -167,6 +167,8 @@ class StatesRun(NamedTuple):
         File and line of the calls that led to the failure, the outermost first.
     distances : dict of str to float
         How far apart the sides of comparisons were, if that was asked for.
+    rounds : dict of (str, int) to int
+        For file and line of each loop in test code how many rounds had begun when the test failed.
 
     Examples
     --------
@@ -185,6 +187,7 @@ class StatesRun(NamedTuple):
     decisions: int
     frames: tuple[tuple[str, int], ...]
     distances: dict[str, float]
+    rounds: dict[tuple[str, int], int]
 
     @classmethod
     def from_answer(cls, answer: Answer) -> StatesRun:
@@ -216,4 +219,5 @@ class StatesRun(NamedTuple):
             noted.get("decided", 0),
             tuple((str(file), int(line)) for file, line in noted.get("frames", ())),
             dict(noted.get("distances", {})),
+            {(str(file), int(line)): int(begun) for file, line, begun in noted.get("rounds", ())},
         )

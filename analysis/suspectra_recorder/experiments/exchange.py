@@ -346,6 +346,8 @@ class Findings(TypedDict, total=False):
     """The index of the constraint that was met last before the test failed; -1 for none."""
     frames: list[tuple[str, int]]
     """File and line of the last calls that led to the failure, the outermost first."""
+    rounds: list[tuple[str, int, int]]
+    """File and line of each loop in test code, and how many rounds it had begun when the test failed."""
     assignments: list[tuple[str, int, Sequence[Assignment]]]
     """The loaded sources with the numbers of their first assignments, and their assignments."""
     threads: list[ThreadColumns]

@@ -9,6 +9,7 @@ from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.inputs import TryingInput
 from suspectra_recorder.experiments.lines import NotingLines
+from suspectra_recorder.experiments.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.observations import Observing
 from suspectra_recorder.experiments.paths import NotingPath
@@ -138,7 +139,7 @@ def make_kinds(
     if "observe" in names:
         kinds["observe"] = Observing(sources)
     if not {"value", "values", "states"}.isdisjoint(names):
-        kinds |= make_value_kinds(board)
+        kinds |= make_value_kinds(board, LoopRounds(is_test) if "states" in names else None)
     if "statements" in names:
         kinds |= make_state_kinds(name_of, is_test)
     if "lines" in names:

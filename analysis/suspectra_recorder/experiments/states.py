@@ -8,6 +8,7 @@ import pytest
 
 from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
 from suspectra_recorder.experiments.symbols import SymbolicPath
@@ -30,6 +31,8 @@ class AlteringStates(RunKind):
         Those of this process.
     board : Switchboard
         Its decisions.
+    rounds : LoopRounds, optional
+        What counts the rounds of loops in test code, if anything does.
 
     Examples
     --------
@@ -53,9 +56,10 @@ class AlteringStates(RunKind):
     0
     """
 
-    def __init__(self, values: AssignedValues, board: Switchboard):
+    def __init__(self, values: AssignedValues, board: Switchboard, rounds: LoopRounds | None = None):
         self._values, self._board = values, board
-        self._path, self._failure = SymbolicPath(), _FailurePlace()
+        self.instrument, self._rounds = rounds, rounds or LoopRounds()
+        self._path, self._failure = SymbolicPath(), _FailurePlace(self._rounds)
         self.plugin = self._failure
         self._replaced: Callable[[], Findings] = Findings
         self._switched: Callable[[], Switched] | None = None
@@ -64,6 +68,7 @@ class AlteringStates(RunKind):
         """Alter all from now on."""
         path = self._path = SymbolicPath()
         self._failure.start(path)
+        self._rounds.begun.clear()
         wanted = [Replacement(**one) for one in job["replaced"]]
         self._replaced = self._values.replace(wanted, compare=job["compare"], symbols=path)
         switched, watched = ([Point(*point) for point in job[name]] for name in ("switched", "watched"))
@@ -73,7 +78,7 @@ class AlteringStates(RunKind):
         """How often something was altered, the outcomes of watched decisions, and the constraints of the path.
 
         ``"marks"`` has, for each watched decision, the index of the constraint that was met last before it was made;
-        ``"last"`` is that of the failure. ``"frames"`` says where the test failed.
+        ``"last"`` is that of the failure. ``"frames"`` says where the test failed, ``"rounds"`` how far its loops were.
         """
         self._path.closed = True
         answer = self._replaced()
@@ -89,6 +94,7 @@ class AlteringStates(RunKind):
             "constraints": self._path.constraints,
             "last": self._failure.last,
             "frames": self._failure.frames,
+            "rounds": self._failure.rounds,
         }
 
 
@@ -101,9 +107,12 @@ class _FailurePlace:
         The index of the constraint; -1 for none.
     frames : list of tuple
         File and line of the calls that led to the failure, the outermost first.
+    rounds : list of tuple
+        File and line of each loop in test code, and how many rounds had begun.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rounds: LoopRounds) -> None:
+        self._counted = rounds
         self.start(SymbolicPath())
 
     def start(self, path: SymbolicPath) -> None:
@@ -117,6 +126,7 @@ class _FailurePlace:
         self._path = path
         self.last = -1
         self.frames: list[tuple[str, int]] = []
+        self.rounds: list[tuple[str, int, int]] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_assertrepr_compare(self) -> None:
@@ -147,3 +157,4 @@ class _FailurePlace:
                 self.frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
                 trace = trace.tb_next
             del self.frames[:-_MAX_FRAMES]
+            self.rounds = [(*loop, begun) for loop, begun in self._counted.begun.items()]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
+from suspectra_recorder.experiments.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.states import AlteringStates
 from suspectra_recorder.experiments.switchboard import Switchboard
@@ -65,13 +66,15 @@ class _Noting(RunKind):
         return answer
 
 
-def make_value_kinds(board: Switchboard) -> dict[str, RunKind]:
+def make_value_kinds(board: Switchboard, rounds: LoopRounds | None = None) -> dict[str, RunKind]:
     """The kinds ``value``, ``values`` and ``states``.
 
     Parameters
     ----------
     board : Switchboard
         The decisions of this process.
+    rounds : LoopRounds, optional
+        What counts the rounds of loops in test code, for the kind ``states``.
 
     Returns
     -------
@@ -85,4 +88,4 @@ def make_value_kinds(board: Switchboard) -> dict[str, RunKind]:
     (['value', 'values', 'states'], True)
     """
     values = AssignedValues()
-    return {"value": _Replacing(values), "values": _Noting(values), "states": AlteringStates(values, board)}
+    return {"value": _Replacing(values), "values": _Noting(values), "states": AlteringStates(values, board, rounds)}
