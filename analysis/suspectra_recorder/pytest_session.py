@@ -13,7 +13,8 @@ from suspectra_recorder import early
 from suspectra_recorder.assertions import instrument_rewritten
 from suspectra_recorder.choice import Choice, choose
 from suspectra_recorder.errors import Problem
-from suspectra_recorder.explanations import Explanations, in_pytest, in_unittest
+from suspectra_recorder.explaining import in_pytest, in_unittest
+from suspectra_recorder.explanations import Explanations
 from suspectra_recorder.failure import record_failure, report_status
 from suspectra_recorder.fixture_dependencies import SharedSetup, TestFiles
 from suspectra_recorder.folders import RecordingError
@@ -216,7 +217,7 @@ class _Session:
         self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports.capture)
         self.explanations = Explanations(recorder)
         in_pytest(self.explanations, rewrite, config)
-        in_unittest(self.explanations, recorder.imports)
+        in_unittest(self.explanations, recorder.imports.when_executed)
 
     # before the tests
 

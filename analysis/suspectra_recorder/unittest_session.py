@@ -17,7 +17,8 @@ from unittest import loader as loading
 from unittest import suite as suites
 
 from suspectra_recorder.choice import choose
-from suspectra_recorder.explanations import Explanations, in_unittest
+from suspectra_recorder.explaining import in_unittest
+from suspectra_recorder.explanations import Explanations
 from suspectra_recorder.failure import report_status
 from suspectra_recorder.fixture_dependencies import TestFiles
 from suspectra_recorder.folders import RecordingError, folder_name
@@ -182,7 +183,7 @@ class _Session:
 
     def install(self) -> None:
         """Patch unittest so that its tests are recorded."""
-        in_unittest(self.explanations, self.recorder.imports)
+        in_unittest(self.explanations, self.recorder.imports.when_executed)
         self._wrap(unittest.TestCase, "run", self._run_test)
         self._wrap(suites.TestSuite, "_handleModuleFixture", self._set_up)
         self._wrap(suites.TestSuite, "_handleClassSetUp", self._set_up)

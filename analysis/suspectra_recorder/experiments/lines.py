@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.pauses import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.own import _thread, sys
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -22,7 +23,7 @@ MAX_LINES = 20_000
 """Lines of a run that are noted; of more the first ones."""
 
 
-class NotingLines(RunKind):
+class NotingLines(RunKind, Pausable):
     r"""The program as it is, with the lines that the thread of the test executes.
 
     Parameters
@@ -45,6 +46,7 @@ class NotingLines(RunKind):
     """
 
     def __init__(self, name_of: Callable[[str], str | None]):
+        super().__init__()
         self._name_of = name_of
         self._files: dict[str, int] = {}
         self._numbers: dict[str, int] = {}  # by the name that code has of its file; -1 for none
@@ -71,7 +73,7 @@ class NotingLines(RunKind):
             name = self._name_of(path)
             number = -1 if name is None else self._files.setdefault(name, len(self._files))
             self._numbers[path] = number
-        if number < 0 or len(self._lines) >= 3 * MAX_LINES:
+        if number < 0 or len(self._lines) >= 3 * MAX_LINES or _thread.get_ident() in self.paused:
             return None
         self._depth += 1
         last = 0

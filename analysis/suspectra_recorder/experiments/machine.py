@@ -20,6 +20,7 @@ from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import message_digest
 from suspectra_recorder.experiments.order import VARIABLE, Order
+from suspectra_recorder.experiments.pauses import Pausable, Pauses
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
@@ -94,6 +95,7 @@ def start(manager: pytest.PytestPluginManager) -> None:
         machine.order.take_out_of(os.environ)
         machine.order.import_from_workspace()  # also what pytest has put on the path since
         manager.register(machine, NAME)
+        manager.register(machine.pauses)
         for kind in machine.kinds.values():
             if kind.plugin is not None:
                 manager.register(kind.plugin)
@@ -116,6 +118,8 @@ class _Machine:
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds
         self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
+        pausing = [one for one in (self.board, *instruments, *self.kinds.values()) if isinstance(one, Pausable)]
+        self.pauses = Pauses(dict.fromkeys(pausing))
         self.items: dict[str, pytest.Item] = {}
         self._digests: dict[str, tuple[str, str] | None] = {}  # name and digest by path; None for what is not ours
         self._errors: list[str] = []
@@ -163,6 +167,7 @@ class _Machine:
         self.items = {item.nodeid: item for item in session.items}
         for kind in self.kinds.values():
             kind.prepare()
+        self.pauses.begin(session.config)
         try:
             if self.order.channel < 0:
                 self._run_one()

@@ -20,9 +20,10 @@ from suspectra_recorder.experiments.literals import MAX_TEXT, as_number
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.observed_places import ObservedPlace, observe
+from suspectra_recorder.experiments.pauses import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.own import _thread, sys
 from suspectra_recorder.instrumentation.own_syntax import ast
 
 __builtins__ = own.builtins
@@ -45,7 +46,7 @@ _Seen = tuple[int, Any]
 _NUMBER, _LENGTH, _TEXT, _OTHER = range(4)
 
 
-class Observations(Instrument):
+class Observations(Pausable, Instrument):
     r"""The observations of a process; instrumented code has them as a constant.
 
     Attributes
@@ -78,6 +79,7 @@ class Observations(Instrument):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.sources: NumberedSources[ObservedPlace] = NumberedSources()
         self.leave()
 
@@ -101,7 +103,7 @@ class Observations(Instrument):
         """
         counts: dict[int, _Counts] = {}
         definitions: dict[int, dict[str, int]] = {}  # by the identity of a frame, the line that bound a variable last
-        frame_of = sys._getframe
+        frame_of, paused, ident = sys._getframe, self.paused, _thread.get_ident
 
         def at(number: int) -> _Counts:
             found = counts.get(number)
@@ -109,9 +111,12 @@ class Observations(Instrument):
                 found = counts[number] = _Counts(self._place(number))
             return found
 
+        def counts_here(here: _Counts) -> bool:
+            return here.times < MAX_TIMES and not (paused and ident() in paused)
+
         def put(number: int, value: Any, *others: Any) -> Any:
             here = at(number)
-            if here.times < MAX_TIMES:
+            if counts_here(here):
                 here.times += 1
                 here.value(0, value, others)
             return value
@@ -122,7 +127,7 @@ class Observations(Instrument):
             if len(definitions) > _MAX_FRAMES:
                 definitions.clear()
             definitions[id(frame_of(1))] = dict.fromkeys(names, 0)
-            if here.times < MAX_TIMES:
+            if counts_here(here):
                 here.times += 1
                 for index, value in enumerate(values):
                     here.value(index, value, values[index + 1 :])
@@ -134,14 +139,14 @@ class Observations(Instrument):
         def use(number: int) -> None:
             here = at(number)
             known = definitions.get(id(frame_of(1)))
-            if known is not None and here.times < MAX_TIMES:
+            if known is not None and counts_here(here):
                 here.times += 1
                 here.definitions(known)
 
         def used(number: int, value: Any) -> Any:
             here = at(number)
             known = definitions.get(id(frame_of(1)))
-            if known is not None and here.times < MAX_TIMES:
+            if known is not None and counts_here(here):
                 here.times += 1
                 here.definitions(known)
             return value

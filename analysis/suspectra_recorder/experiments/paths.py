@@ -11,6 +11,7 @@ from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
+from suspectra_recorder.experiments.pauses import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Point, Switchboard
 from suspectra_recorder.instrumentation import own
@@ -59,7 +60,7 @@ class _Thread:
         }
 
 
-class CallMarks(Instrument):
+class CallMarks(Pausable, Instrument):
     """The calls of a process; instrumented code has it as a constant.
 
     It runs in the middle of the program, and never calls it.
@@ -84,9 +85,20 @@ class CallMarks(Instrument):
     >>> thread, = marks.stop()
     >>> thread.events.tolist(), thread.functions.tolist()
     ([-1, 1, -2], [4, 5])
+
+    Where a failure is explained, calls are not noted:
+
+    >>> _ = marks.start()
+    >>> marks.begin_pause()
+    >>> marks.enter(4)
+    >>> marks.leave(4)
+    >>> marks.stop()
+    []
+    >>> marks.end_pause()
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.sources: NumberedSources[Body] = NumberedSources()
         self._threads: dict[int, _Thread] | None = None
         self._kept: dict[int, list[object]] = {}  # what is about to be yielded, by thread
@@ -120,7 +132,9 @@ class CallMarks(Instrument):
         return list(threads.values())
 
     def _thread(self) -> _Thread | None:
-        return None if self._threads is None else self._thread_or_new()
+        if self._threads is None or (self.paused and _thread.get_ident() in self.paused):
+            return None
+        return self._thread_or_new()
 
     def _thread_or_new(self) -> _Thread:
         threads, ident = self._threads, _thread.get_ident()

@@ -16,6 +16,7 @@ from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.memory_changes import NotChanged, change
 from suspectra_recorder.experiments.memory_graph import Variable, memory_graph
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
+from suspectra_recorder.experiments.pauses import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.statement_marks import NOTHING, Statement, insert_statement_marks
 from suspectra_recorder.instrumentation import own
@@ -31,7 +32,7 @@ _MAX_FRAMES = 50
 _frame = sys._getframe
 
 
-class StatementMarks(Instrument):
+class StatementMarks(Pausable, Instrument):
     r"""The executed statements of a process; instrumented code has it as a constant.
 
     It runs in the middle of the program, and never calls it. Of several threads, it follows the one that runs the test.
@@ -67,6 +68,7 @@ class StatementMarks(Instrument):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.at: Callable[[int], None] = _ignore
         self.sources: NumberedSources[Statement] = NumberedSources()
         self._first_of_call: set[int] = set()
@@ -94,6 +96,7 @@ class StatementMarks(Instrument):
         executed, calls, called_at = array("i"), array("i"), array("i")
         call_of: dict[int, tuple[object, int, int]] = {}  # code, call and last statement, by the identity of a frame
         begins, thread, ident = self._first_of_call, _thread.get_ident(), _thread.get_ident
+        paused = self.paused
 
         def caller(frame: FrameType | None) -> int:
             while frame is not None:
@@ -104,7 +107,7 @@ class StatementMarks(Instrument):
             return -1
 
         def at(number: int) -> None:
-            if len(executed) >= MAX_EXECUTED or ident() != thread:
+            if len(executed) >= MAX_EXECUTED or ident() != thread or thread in paused:
                 return
             frame = _frame(1)
             if number in begins:
@@ -145,7 +148,7 @@ class StatementMarks(Instrument):
 
         def at(number: int) -> None:
             nonlocal left
-            if ident() != thread:
+            if ident() != thread or thread in self.paused:
                 return
             codes.add(id(_frame(1).f_code))
             left -= 1

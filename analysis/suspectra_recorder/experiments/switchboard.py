@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from suspectra_recorder.experiments.decisions import Site, instrument
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
+from suspectra_recorder.experiments.pauses import Pausable
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, os
 from suspectra_recorder.instrumentation.own_syntax import ast
@@ -103,7 +104,7 @@ class Switched:
     decisions: int
 
 
-class Switchboard(Instrument):
+class Switchboard(Pausable, Instrument):
     r"""The decisions of a process; instrumented code has it as a constant.
 
     Attributes
@@ -162,10 +163,23 @@ class Switchboard(Instrument):
     >>> board.keep("a")
     'a'
     >>> board.drop()
+
+    Where a failure is explained, decisions only count for the limit:
+
+    >>> board.limit(steps=100)
+    >>> decisions = board.note()
+    >>> board.begin_pause()
+    >>> price(True), decisions.tolist()
+    (0, [])
+    >>> board.end_pause()
+    >>> price(True), decisions.tolist()
+    (0, [1])
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.decide: Decide = _as_it_is
+        self._decide: Decide = _as_it_is  # what `decide` is when no thread pauses
         self.sources: NumberedSources[Site] = NumberedSources()
         self._kept: dict[int, list[object]] = {}  # values of operands until they are taken, by thread
         self._limit = _Limit(0)
@@ -226,12 +240,33 @@ class Switchboard(Instrument):
                 limit.stop()
             return taken
 
-        self.decide = decide
+        self._use(decide)
 
     def leave(self) -> None:
         """Let the program decide by itself."""
-        self.decide = _as_it_is
+        self._use(_as_it_is)
         self.sources.unwatch()
+
+    def begin_pause(self) -> None:
+        """Note and switch no decision of this thread; they still count for the limit."""
+        super().begin_pause()
+        self.decide = self._decide_or_pause
+
+    def end_pause(self) -> None:
+        """Go on in this thread."""
+        super().end_pause()
+        self._use(self._decide)
+
+    def _use(self, decide: Decide) -> None:
+        self._decide = decide
+        self.decide = self._decide_or_pause if self.paused else decide
+
+    def _decide_or_pause(self, number: int, value: object) -> bool:
+        taken = True if value else False  # noqa: SIM210 - `bool` may be another's
+        if _thread.get_ident() not in self.paused:
+            return self._decide(number, taken)
+        self._limit.count()
+        return taken
 
     def note(self) -> array[int]:
         """Note all decisions from now on, besides counting them.
@@ -268,7 +303,7 @@ class Switchboard(Instrument):
                 limit.stop()
             return taken
 
-        self.decide = decide
+        self._use(decide)
 
     def listen_by_thread(self, listener: Callable[[], Callable[[int], object]]) -> None:
         """Call a function of its own for each thread with each decision from now on, besides counting them.
@@ -291,7 +326,7 @@ class Switchboard(Instrument):
                 limit.stop()
             return taken
 
-        self.decide = decide
+        self._use(decide)
 
     def switch(
         self, switched: Sequence[Point], watched: Sequence[Point] = (), mark: Callable[[], int] = _no_mark
@@ -348,7 +383,7 @@ class Switchboard(Instrument):
             return found
 
         self.sources.watch(find)
-        self.decide = decide
+        self._use(decide)
         return answer
 
     def turn(self, turned: Sequence[Point]) -> Callable[[], int]:
@@ -367,7 +402,7 @@ class Switchboard(Instrument):
         waiting: dict[int, set[int]] = {}  # times by number
         passed: dict[int, int] = {}
         times_turned = 0
-        note = self.decide
+        note = self._decide
 
         def find(source: NumberedSource[Site]) -> None:
             for point in turned:
@@ -385,7 +420,7 @@ class Switchboard(Instrument):
             return note(number, taken)
 
         self.sources.watch(find)
-        self.decide = decide
+        self._use(decide)
         return lambda: times_turned
 
     def fork(self, jobs: Sequence[tuple[str, int, int]], fork: Callable[[int], bool]) -> Callable[[], bool]:
@@ -408,7 +443,7 @@ class Switchboard(Instrument):
         always = -1
         forked = False
         thread = _thread.get_ident()
-        note = self.decide
+        note = self._decide
 
         def find(source: NumberedSource[Site]) -> None:
             for job, (path, index, instance) in enumerate(jobs):
@@ -431,7 +466,7 @@ class Switchboard(Instrument):
             return taken
 
         self.sources.watch(find)
-        self.decide = decide
+        self._use(decide)
         return lambda: forked
 
 
@@ -441,6 +476,12 @@ class _Limit:
     def __init__(self, steps: int):
         self.steps = self.left = steps
         self.stopped = False
+
+    def count(self) -> None:
+        """Count a decision."""
+        self.left -= 1
+        if self.left < 0:
+            self.stop()
 
     def stop(self) -> None:
         """Stop the test; it may then clean up in as many steps. A program that catches this and goes on is ended."""
