@@ -80,6 +80,38 @@ def sqrt(number):
     if 0 < number < 0:
         return 1
     return 2
+
+
+import functools
+import os
+
+
+def gross(net):
+    if net > 100:
+        return net + rate("de")
+    return net + rate("de") + 1
+
+
+@functools.lru_cache
+def rate(country):
+    return 19 if country == "de" else 20
+
+
+def doubled(number):
+    return 2 * number if type(number) is int else 0
+
+
+def noise(number):
+    return sum(1 for byte in os.urandom(64) if byte > 127) and number
+
+
+class Cart:
+    total = 0
+
+    def add(self, price):
+        if price > 10:
+            return
+        self.total += price
 """
 TESTS = """\
 import collections
@@ -87,7 +119,7 @@ import collections
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from shop import fee, inc, is_large, parse, reference, roman, size, sqrt
+from shop import Cart, doubled, fee, gross, inc, is_large, noise, parse, reference, roman, size, sqrt
 
 
 @pytest.mark.parametrize("weight, distance", [(25, 154)])
@@ -137,6 +169,27 @@ def test_sqrt(number):
     assert sqrt(number) == abs(number) - 1 + reference(0, 0)
 
 
+@pytest.mark.parametrize("net", [5])
+def test_gross(net):
+    assert gross(net) == net + 19
+
+
+@pytest.mark.parametrize("number", [3])
+def test_doubled(number):
+    assert doubled(number) == number + number + 1
+
+
+@pytest.mark.parametrize("number", [3])
+def test_noise(number):
+    assert noise(number) == number + 1
+
+
+def test_cart():
+    cart = Cart()
+    cart.add(5)
+    assert cart.total == 6
+
+
 def test_nothing():
     assert not 1
 
@@ -157,8 +210,8 @@ def workspace(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tests(workspace):
     names = ["test_fee[25-154]", "test_a_fee[25-651]", "TestProperties::test_fee", "TestProperties::test_objects"]
-    names += ["test_sqrt[3]"]
-    names += [f"test_{name}" for name in ("roman", "inc", "parse", "large", "size", "nothing", "fine")]
+    names += ["test_sqrt[3]", "test_gross[5]", "test_doubled[3]", "test_noise[3]"]
+    names += [f"test_{name}" for name in ("roman", "inc", "parse", "cart", "large", "size", "nothing", "fine")]
     failing = [FailingTest(f"test_shop.py::{name}", "test_shop.py") for name in names]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     running = RepeatedTests(command, workspace, failing, kinds=["input"])
@@ -190,6 +243,12 @@ def test_a_reference_function_judges_other_inputs_and_the_nearest_is_found(tests
     assert in_words(report) == [(8, "if", 1, False, True)]
     assert report.other == "weight=25, distance=1151"
     assert (report.technique, report.candidates, report.complete) == ("apg-inputs", 1, True)
+
+
+def test_a_function_that_keeps_its_results_takes_the_same_path_in_each_run(tests):
+    report = search(tests, "test_gross[5]")
+    assert report.other == "net=101"
+    assert in_words(report) == [(72, "if", 1, False, True)]
 
 
 def test_a_property_judges_inputs_that_its_strategies_draw(tests):
@@ -252,6 +311,7 @@ def test_it_says_how_many_decisions_no_input_changes(tests):
 
 def test_refusals_name_cause_and_cure(tests, monkeypatch):
     assert refusal(tests, "test_inc").cause == "no test knows what is right for another input of inc"
+    assert refusal(tests, "test_cart").cause == "no test knows what is right for another input of Cart.add"
     assert "--ask" in refusal(tests, "test_a_fee[25-651]").cure
     assert refusal(tests, "test_size").cause == (
         "test_shop.py::test_size calls no function of the program with a number or a text: "
@@ -259,6 +319,14 @@ def test_refusals_name_cause_and_cure(tests, monkeypatch):
     )
     assert "calls no function of the program" in refusal(tests, "test_nothing").cause
     assert refusal(tests, "test_fine").cause == "test_shop.py::test_fine passes when it runs alone"
+    doubled = refusal(tests, "test_doubled[3]")
+    assert doubled.cause == (
+        "test_shop.py::test_doubled[3] takes another path from shop.py:83 on when its input can be changed"
+    )
+    assert "isinstance" in doubled.cure
+    assert refusal(tests, "test_noise[3]").cause == (
+        "two runs of test_shop.py::test_noise[3] take different paths, from shop.py:87 on"
+    )
     assert "draws values that can't be written down" in refusal(tests, "TestProperties::test_objects").cause
     monkeypatch.setattr(search_module, "is_available", lambda: False)
     missing = refusal(tests, "test_fee[25-154]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from functools import partial
 
 from suspectra.causes.solver import SmtSolver, is_available
 from suspectra.dependences.exploration import Values
@@ -121,7 +121,7 @@ class InputSearch(PathSearcher):
         ]
         within = [*domain(failing.input["parts"], self._strategies), *kept]
         steering = Steering(
-            self._run,
+            partial(self._run, symbolic=True),
             lambda constraints, places: solver.alternatives(constraints, places, near, within),
             failing,
             lambda: limits.over,
@@ -176,28 +176,40 @@ class InputSearch(PathSearcher):
     def _failing(self) -> TriedRun:
         """The run with the failing input as symbols."""
         name = self.setting.test.name
-        (watched,) = self._runs([{}])
+        watched = self._run({})
         if watched is None or watched.answer.outcome is not Outcome.FAILED:
             outcome = Outcome.CRASHED if watched is None else watched.answer.outcome
             raise unusable(name, outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
         self._seconds = 2 * watched.answer.seconds + _EXTRA_S
         self._call = self._call_to_change(watched)
-        plain, failing = self._runs([{}, {}], symbolic=[False, True])
+        plain, failing = self._run({}), self._run({}, symbolic=True)
         if plain is None or failing is None or failing.answer.outcome is not Outcome.FAILED:
             cause = f"{name} does not fail any more when it is run alone with the same input"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance or what ran before"))
         if not failing.parts:
             raise EvidenceError(self._nothing_symbolic(failing))
-        if parting(plain.path, failing.path) is not None:
-            cause = f"{name} takes another path when its input can be changed, or another one each time"
-            raise EvidenceError(
-                Problem("", "", cause, "let it not depend on time, chance or the exact types of numbers")
-            )
+        if (where := self._parting(plain, failing)) is not None:
+            again = self._run({})
+            if again is None or self._parting(plain, again) is not None:
+                cause = f"two runs of {name} take different paths, from {where} on"
+                cure = "let it not depend on time, chance, threads or what ran before"
+            else:
+                cause = f"{name} takes another path from {where} on when its input can be changed"
+                cure = "compare types by isinstance: what can be changed is of a class derived from int, float or str"
+            raise EvidenceError(Problem("", "", cause, cure))
         if self._call and failing.input["returned"] and self.setting.options.ask is None:
             cause = f"no test knows what is right for another input of {failing.input['function']}"
             cure = "use --ask to judge outcomes yourself, or compare with a reference function in a parametrized test"
             raise EvidenceError(Problem("", "", cause, cure))
         return failing
+
+    def _parting(self, run: TriedRun, other: TriedRun) -> str | None:
+        """The place where two runs part, None if they take the same path."""
+        differs = parting(run.path, other.path)
+        if differs is None:
+            return None
+        path, position = (run.path, differs.position) if differs.position < len(run.path) else (other.path, -1)
+        return self.setting.paths.places[int(path.statement[position])].location.short
 
     def _call_to_change(self, watched: TriedRun) -> int:
         """Which call gets other inputs: the test itself if it knows for any what is right, or else its last one."""
@@ -253,16 +265,12 @@ class InputSearch(PathSearcher):
 
     # other runs
 
-    def _run(self, given: Values) -> TriedRun | None:
-        (run,) = self._runs([given], symbolic=[True])
-        return run
-
-    def _runs(self, given: Sequence[Values], symbolic: Sequence[bool] = (False,)) -> list[TriedRun | None]:
-        """Runs with several inputs, in one process if that is possible."""
+    def _run(self, given: Values, *, symbolic: bool = False) -> TriedRun | None:
+        """Run the test with an input, in a process of its own: caches that another run has filled change the path."""
         name = self.setting.test.name
-        jobs = [input_job(*job) for job in zip(given, repeat(self._call), repeat(self._drawn), symbolic, strict=False)]
-        answers = self.setting.tests.machine(name).ask(name, jobs, steps=MAX_EVENTS, seconds=self._seconds)
-        return [TriedRun.from_answer(answer, self.setting.paths) for answer in answers]
+        job = input_job(given, self._call, self._drawn, symbolic=symbolic)
+        (answer,) = self.setting.tests.machine(name).ask(name, [job], steps=MAX_EVENTS, seconds=self._seconds)
+        return TriedRun.from_answer(answer, self.setting.paths)
 
     def _along(self, steering: Steering, failing: TriedRun, turned: tuple[int, ...]) -> TriedRun | None:
         """A run that passes along a path, with plain values: symbols have shown which inputs take it."""
@@ -273,7 +281,7 @@ class InputSearch(PathSearcher):
             if len(turned) == 1:
                 self._single[turned[0]] = True
             if self._is_right(run, failing):
-                (again,) = self._runs([self._changes(failing, run)])
+                again = self._run(self._changes(failing, run))
                 if again is not None and wanted.is_path_of(again) and self._is_right(again, failing):
                     return again
             if number == VARIANTS or self._is_tired:
@@ -348,7 +356,7 @@ class InputSearch(PathSearcher):
         old = failing.parts[name]
         if not isinstance(value, int) or not isinstance(old, int) or abs(value - old) < 2:
             return "with"
-        (nearer,) = self._runs([{name: value - 1 if value > old else value + 1}])
+        nearer = self._run({name: value - 1 if value > old else value + 1})
         return "with" if nearer is None or self._is_right(nearer, failing) else "from"
 
 

@@ -432,7 +432,7 @@ class _Lifting(MarkCalls):
         return node
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> None:
-        """``a, b = marks.arguments_of(name, ("a", "b"), a, b)`` in front of the body."""
+        """``a, b = marks.arguments_of(name, ("a", "b"), a, b)`` in front of the body, and a mark where that ends."""
         arguments = node.args
         names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         if arguments.vararg is not None:
@@ -451,6 +451,9 @@ class _Lifting(MarkCalls):
         )
         target = place_of(ast.Tuple([place_of(ast.Name(one, ast.Store())) for one in names], ast.Store()))
         node.body.insert(int(text), place_of(ast.Assign([target], given)))
+        if not isinstance(last := node.body[-1], ast.Return):
+            mark = self.call("returns", last, self.constant(None, last))
+            node.body.append(ast.copy_location(ast.Expr(mark), last))
 
 
 def _nothing() -> None:
