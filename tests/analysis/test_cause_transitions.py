@@ -189,6 +189,10 @@ def test_two_tests_of_one_function(tests, capsys):
         "`total` is 502, not 500, since fee.py:22",
         "the test fails after fee.py:18",
     ]
+    assert reports[-1].summary == (
+        "test_fee.py::test_guest passes, and its states can be compared with those of test_fee.py::test_member "
+        "before 8 of 10 executed statements."
+    )
     assert reports[-1].notes == ("order.lock (lock) can't be copied: the passing run kept its own.",)
     assert [len(one.transitions) for one in reports] == sorted(len(one.transitions) for one in reports)
     write_json(reports[-1], sys.stdout)

@@ -159,7 +159,7 @@ class CauseTransitions(PathSearcher):
         if pair is not None:
             summary = (
                 f"{pair.passing.name} passes, and its states can be compared with those of {pair.failing.name} "
-                f"before {many(len(pair.points), 'statement')}."
+                f"before {len(pair.points):,} of {many(len(pair.failing.run.path), 'executed statement')}."
             )
             notes += pair.notes()
         return PathReport(
