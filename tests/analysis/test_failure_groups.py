@@ -15,10 +15,12 @@ from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra.failure_groups import grouping
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.groups import FailureGroups
 from suspectra.failure_groups.ranking import rank_groups
 from suspectra.spectrum import Edges, Spectrum, some_failing
 from suspectra.techniques import make_technique
+from suspectra.techniques.formulas import FORMULAS
 
 ROOT = Path(__file__).parents[2]
 
@@ -379,9 +381,23 @@ def test_only_groups_that_changed_are_ranked_again():
     assert second.groups[1].report.suspect(0).location.line == 3
 
 
-@pytest.mark.parametrize(("row", "ranked"), [(5, []), (3, [1])])
-def test_a_title_needs_a_new_ranking_only_where_a_failing_test_changed(row, ranked):
-    technique = make_technique("ochiai")
+@settings(max_examples=60)
+@given(spectra(), st.sampled_from(sorted(FORMULAS)), st.booleans(), st.integers(0, 10**6))
+def test_a_first_suspect_needs_no_ranking_by_a_formula(spectrum, name, clone, seed):
+    chance, technique = np.random.default_rng(seed), make_technique(name, clone_failed=clone)
+    spectrum = replace(spectrum, candidates=chance.random(len(spectrum.elements)) < 0.8)
+    rows = spectrum.failing_index.items()
+    chosen = {test: spectrum.rows[row] for test, row in rows if spectrum.candidates[spectrum.rows[row]].any()}
+    chosen = {test: row for test, row in chosen.items() if chance.random() < 0.5} or chosen
+    if chosen:
+        found = FirstSuspect.by_counts(spectrum, tuple(chosen.values()), technique)
+        ranking = technique.localize(some_failing(spectrum, chosen))
+        assert found.element == FirstSuspect.in_report(ranking, found.rows, technique).element
+
+
+@pytest.mark.parametrize(("name", "row", "ranked"), [("ochiai", 3, []), ("evidence", 5, []), ("evidence", 3, [1])])
+def test_a_title_needs_a_new_ranking_only_where_a_failing_test_changed_and_counts_do_not_tell(name, row, ranked):
+    technique = make_technique(name)
     first = rank_groups(technique.localize(APART), technique)
     titles = [group.title for group in first.groups]
     rows = list(APART.rows)

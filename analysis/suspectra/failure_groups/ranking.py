@@ -12,6 +12,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.errors import NothingToRank
 from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
@@ -42,6 +43,8 @@ class RankedGroup:
         Whether there is no other group: its ranking is that over all failing tests.
     before : RankedReport, optional
         The group's ranking before a change.
+    first_before : FirstSuspect, optional
+        Its first suspect before a change.
 
     Attributes
     ----------
@@ -56,8 +59,8 @@ class RankedGroup:
     >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
     >>> technique = make_technique("ochiai")
     >>> group = RankedGroup(FailureGroup(1, ("t1",)), technique.localize(spectrum), technique)
-    >>> group.last_report, group.report.suspect(0).location.line, group.title
-    (None, 1, 'program:1')
+    >>> group.last_report, group.last_first, group.report.suspect(0).location.line, group.title
+    (None, None, 1, 'program:1')
     >>> group.heading, group.reason
     ('✗ perhaps 1 test: program:1', 'It executes program:1, and no passing test does.')
     """
@@ -72,13 +75,14 @@ class RankedGroup:
         exceptions: Mapping[str, str] | None = None,
         alone: bool = False,
         before: RankedReport | None = None,
+        first_before: FirstSuspect | None = None,
     ):
         self.group = group
         self.sure = _is_python(whole.spectrum.elements)
         self._whole, self._technique, self._program = whole, technique, program
         self._exceptions = exceptions or {}
         self._alone = alone
-        self._before = before
+        self._before, self._first_before = before, first_before
 
     @cached_property
     def report(self) -> RankedReport:
@@ -110,17 +114,22 @@ class RankedGroup:
         """What its tests have in common, in one or two sentences."""
         return _reason(self.group, self.report)
 
+    @cached_property
+    def _first(self) -> FirstSuspect:
+        """The first suspect; while nobody asked for the ranking, that before a change of passing tests stays."""
+        spectrum, before = self._whole.spectrum, self._first_before
+        rows = tuple([spectrum.rows[spectrum.failing_index[test]] for test in self.group.tests])
+        if "report" not in vars(self):
+            if before is not None and before.holds_for(spectrum, rows, self._technique):
+                return before
+            if (found := FirstSuspect.by_counts(spectrum, rows, self._technique)) is not None:
+                return found
+        return FirstSuspect.in_report(self.report, rows, self._technique)
+
     @property
-    def _report_of_title(self) -> RankedReport:
-        """The ranking; if it was not made yet, the one before a change that its failing tests have no part in."""
-        before, now = self._before, self._whole.spectrum
-        if "report" in vars(self) or before is None or before.spectrum.elements is not now.elements:
-            return self.report
-        then = before.spectrum
-        same = then.failing_index.keys() == set(self.group.tests) and all(
-            then.rows[then.failing_index[test]] is now.rows[now.failing_index[test]] for test in self.group.tests
-        )
-        return before if same else self.report
+    def last_first(self) -> FirstSuspect | None:
+        """The first suspect, or that of the last state in which it was asked for; None where it never was."""
+        return vars(self).get("_first", self._first_before)
 
     def _ranked(self, before: RankedReport | None) -> RankedReport:
         view = some_failing(self._whole.spectrum, self.group.tests, before.spectrum if before else None)
@@ -147,8 +156,7 @@ class RankedGroup:
         """The commonest exception, and the first suspect, since it is not known where that was raised."""
         names = Counter(name for test in self.group.covered if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
-        report = self._report_of_title
-        element = int(np.argmax(report.level == 0)) if len(report) and not self.group.idle else -1
+        element = -1 if self.group.idle else self._first.element
         suspect = self._whole.spectrum.elements.location(element).short if element >= 0 else ""
         return f"{name}, first suspect {suspect}" if name and suspect else name or suspect
 
@@ -240,7 +248,7 @@ def rank_groups(
     """
     spectrum = report.spectrum
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
-    before = {ranked.group.number: ranked.last_report for ranked in previous.groups} if previous else {}
+    last = {one.group.number: one for one in previous.groups} if previous else {}
     ranked = [
         RankedGroup(
             group,
@@ -249,11 +257,11 @@ def rank_groups(
             program,
             exceptions=exceptions,
             alone=len(state.groups) == 1,
-            before=before.get(group.number),
+            before=last[group.number].last_report if group.number in last else None,
+            first_before=last[group.number].last_first if group.number in last else None,
         )
         for group in state.groups
     ]
-    last = {one.group.number: one for one in previous.groups} if previous else {}
 
     def title(number: int) -> str:
         known = previous.titles.get(number) if previous else None

@@ -1,6 +1,6 @@
 """Reports: elements in the order in which to examine them, with explanations."""
 
-from suspectra.report.levels import SIGNIFICANT_DIGITS, round_significant
+from suspectra.report.levels import SIGNIFICANT_DIGITS, comparable, round_significant
 from suspectra.report.ranked_report import Explainer, RankedReport, ReportT
 from suspectra.report.subgraph_report import Subgraph, SubgraphReport
 from suspectra.report.suspect import Explanation, Suspect, changed_words
@@ -15,5 +15,6 @@ __all__ = [
     "SubgraphReport",
     "Suspect",
     "changed_words",
+    "comparable",
     "round_significant",
 ]

@@ -41,6 +41,27 @@ def levels_of(scores: Floats) -> tuple[Floats, Ints]:
     return 0.0 - levels, np.repeat(of_run, np.diff(opens, append=len(scores)))
 
 
+def comparable(scores: Floats) -> Floats:
+    """Return scores that are equal where they are equal on paper: rounded, and NaN as the lowest.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n,)
+        Not changed.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        None is NaN.
+
+    Examples
+    --------
+    >>> comparable(np.array([np.nan, 0.1 + 0.2])).tolist()
+    [-inf, 0.3]
+    """
+    return round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+
+
 def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Floats:
     """Round to significant decimal digits; zeros and infinities stay.
 

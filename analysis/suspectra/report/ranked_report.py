@@ -16,7 +16,7 @@ import numpy as np
 from suspectra.arrays import Floats, Ints
 from suspectra.errors import Problem
 from suspectra.report.caveats import caveats_of
-from suspectra.report.levels import levels_of, round_significant
+from suspectra.report.levels import comparable, levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum
 from suspectra.technique_info import TechniqueInfo
@@ -217,7 +217,7 @@ class RankedReport:
         [1, 0, 2]
         """
         pairs = spectrum.pairs
-        known = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        known = comparable(scores)
         present = pairs.size > 0
         executed = (pairs.ef > 0) | (pairs.ep > 0)
         ranked = present & executed if unexecuted_last else present

@@ -17,7 +17,7 @@ import numpy as np
 from suspectra.arrays import Floats
 from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.program import Program
-from suspectra.report import Explanation, RankedReport
+from suspectra.report import Explanation, RankedReport, comparable
 from suspectra.spectrum import Counts, Spectrum, distinct_pairs
 from suspectra.technique_info import LINES, TechniqueInfo
 from suspectra.techniques.technique import Technique
@@ -627,6 +627,29 @@ class Formula(Technique):
         scores = np.full(len(pairs), np.nan)
         scores[present] = self._score(Counts(pairs.ef[present], pairs.ep[present], counts.failed, counts.passed))
         return RankedReport.from_pairs(self, spectrum, scores, unexecuted_last=unexecuted_last)
+
+    def first_of(self, counts: Counts) -> int | None:
+        """Find the first of some elements.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of these elements.
+
+        Returns
+        -------
+        int or None
+            Where it is in `counts`; None without elements.
+
+        Examples
+        --------
+        >>> Formula(FORMULAS["jaccard"]).first_of(Counts(np.array([1, 2, 2]), np.array([0, 1, 1]), failed=2, passed=3))
+        1
+        """
+        of, ef, ep = distinct_pairs(counts)
+        if not len(of):
+            return None
+        return int(comparable(self._score(Counts(ef, ep, counts.failed, counts.passed)))[of].argmax())
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The counts in words, and the formula with its numbers."""

@@ -8,7 +8,7 @@ from suspectra.experiment import KINDS
 from suspectra.program import Program
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, ReportT, Suspect
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Counts, Spectrum
 from suspectra.technique_info import TechniqueInfo
 
 
@@ -31,6 +31,8 @@ class Technique(ABC):
     ('hits', 'Hits', False, (), True)
     >>> technique.difference(report, 1, 0).partition(":")[0], technique.reason(report, 1)
     ('The score of program', '')
+    >>> technique.first_of(report.spectrum.counts) is None
+    True
     """
 
     @property
@@ -93,6 +95,22 @@ class Technique(ABC):
         NothingToRank
             When the spectrum lacks what the technique needs.
         """
+
+    def first_of(self, counts: Counts) -> int | None:
+        """Find the first of some elements without a ranking, where their counts of tests are all that decides.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of these elements; failing tests execute each of them.
+
+        Returns
+        -------
+        int or None
+            Where the first one is in `counts`, the lowest index of a tie. None, as by default, where only a ranking
+            tells, or without elements.
+        """
+        return None
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
         """Say why one candidate ranks before another: by its score, unless a technique knows more.
