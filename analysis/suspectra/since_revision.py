@@ -77,14 +77,13 @@ def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evi
 class ChangesOfBranch:
     """What changed since the present branch left the default branch, as evidence is read again and again.
 
-    Files are compared again only when others were run, or when the branch begins elsewhere.
+    Files are compared again only when others were run, or when the branch begins elsewhere. Where it begins is asked
+    once, and again only by :meth:`has_moved`, since git takes as long to answer as a ranking.
 
     Parameters
     ----------
     workspace : Path
         The folder that paths are relative to.
-    recheck_s : float, optional
-        For how many seconds git is not asked again where the branch begins.
 
     Examples
     --------
@@ -92,14 +91,14 @@ class ChangesOfBranch:
     >>> from suspectra.evidence.evidence import TestResult, Verdict
     >>> tests = (TestResult("test_tax", Verdict.FAILED),)
     >>> evidence = Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32))
-    >>> ChangesOfBranch(folder).add_to(evidence) is evidence
-    True
+    >>> branch = ChangesOfBranch(folder)
+    >>> branch.add_to(evidence) is evidence, branch.has_moved()
+    (True, False)
     """
 
-    def __init__(self, workspace: Path, recheck_s: float = 0.0):
+    def __init__(self, workspace: Path):
         self._workspace = workspace
-        self._recheck_s = recheck_s
-        self._asked = -float("inf")
+        self._asked: float | None = None
         self._start: str | None = None
         self._known: tuple[str, Sequence[MeasuredFile], Row] | None = None
         self._last: tuple[Evidence, Row, Evidence] | None = None
@@ -126,12 +125,34 @@ class ChangesOfBranch:
             self._last = evidence, row, _with_row(evidence, unknown, row)
         return self._last[2]
 
+    def has_moved(self, after_s: float = 0.0) -> bool:
+        """Ask git again where the branch begins.
+
+        Parameters
+        ----------
+        after_s : float, optional
+            For how many seconds after an answer git is not asked again.
+
+        Returns
+        -------
+        bool
+            Whether it begins elsewhere than `add_to` took it to begin. False where that never mattered.
+        """
+        if self._asked is None or time.monotonic() < self._asked + after_s:
+            return False
+        before = self._start
+        self._ask()
+        return self._start != before
+
+    def _ask(self) -> None:
+        self._asked, self._start = time.monotonic(), start_of_branch(os.path.realpath(self._workspace))
+
     def _row(self, files: Sequence[MeasuredFile]) -> Row | None:
-        folder = os.path.realpath(self._workspace)
-        if (now := time.monotonic()) >= self._asked + self._recheck_s:
-            self._asked, self._start = now, start_of_branch(folder)
+        if self._asked is None:
+            self._ask()
         if self._start is None:
             return None
+        folder = os.path.realpath(self._workspace)
         known = self._known
         if known is None or known[0] != self._start or not _same(known[1], files):
             revision = Revision.from_name(folder, self._start)

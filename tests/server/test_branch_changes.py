@@ -6,6 +6,7 @@ import pytest
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.since_revision import ChangesOfBranch
+from suspectra_server.session import ranker
 
 VOUCHERS = "shop/vouchers.py"
 
@@ -69,13 +70,27 @@ def test_sources_are_compared_again_only_if_they_or_the_start_of_the_branch_chan
     assert rows(second) is known
     git("commit", "-qam", "the fault is on the branch")
     git("branch", "-f", "main", "HEAD")
-    assert rows(first) is not known
+    assert rows(first) is known
+    assert branch.has_moved()
+    assert not branch.has_moved()
     assert not len(rows(first))
 
 
-def test_git_is_not_asked_again_at_once(on_a_branch, git):
-    evidence, branch = RecordingSource(on_a_branch).read(), ChangesOfBranch(on_a_branch, recheck_s=3600)
-    known = branch.add_to(evidence)
+def test_git_is_asked_again_only_after_a_while_and_where_it_mattered(on_a_branch, git):
+    evidence, branch = RecordingSource(on_a_branch).read(), ChangesOfBranch(on_a_branch)
+    assert not branch.has_moved()
+    branch.add_to(evidence)
     git("commit", "-qam", "the fault is on the branch")
     git("branch", "-f", "main", "HEAD")
-    assert branch.add_to(evidence) is known
+    assert not branch.has_moved(after_s=3600)
+    assert branch.has_moved()
+
+
+def test_a_ranking_that_was_shown_is_made_again_if_the_branch_began_elsewhere(client, on_a_branch, git, monkeypatch):
+    monkeypatch.setattr(ranker, "BRANCH_RECHECK_S", 0)
+    client.start(on_a_branch, options={"technique": "evidence"})
+    assert changed(client)
+    git("commit", "-qam", "the fault is on the branch")
+    git("branch", "-f", "main", "HEAD")
+    client.command("selectTechnique", "ochiai")
+    client.ask_until(lambda: not changed(client))

@@ -120,7 +120,7 @@ class Ranker:
     def __init__(self, root: Path, disk: Disk, asks_git: bool = False):
         self._root = root
         self._disk = disk
-        self._branch = ChangesOfBranch(root, BRANCH_RECHECK_S) if asks_git else None
+        self._branch = ChangesOfBranch(root) if asks_git else None
         self._boundary = Boundary(root)
         self._source: EvidenceSource | None = None
         self._source_of_edges: RecordingSource | None = None
@@ -250,6 +250,13 @@ class Ranker:
     def growing(self) -> bool:
         """Whether the run that is ranked is still being recorded."""
         return isinstance(self._source, RecordingSource) and self._source.growing()
+
+    def branch_moved(self) -> bool:
+        """Whether the branch began elsewhere than the last ranking took it to begin.
+
+        Called in the thread that ranks, after a ranking was shown, which need not wait for git then.
+        """
+        return self._branch is not None and not self.growing() and self._branch.has_moved(BRANCH_RECHECK_S)
 
     def _find(self, settings: Settings, technique: TechniqueInfo) -> EvidenceSource:
         """The source to read. The present one is kept as long as possible, since it remembers what it has read."""

@@ -80,6 +80,7 @@ class Rankings:
         complete: Callable[[], None],
     ):
         self._key = ("rank", key)
+        self._branch_key = ("branch", key)
         self._ranker = ranker
         self._jobs = jobs
         self._input = ranking_input
@@ -171,6 +172,11 @@ class Rankings:
         if not self._closed:
             self._show(self._checked(result))
             self._answer()
+            self._jobs.submit(self._branch_key, lambda token: self._ranker.branch_moved(), self._branch_moved)
+
+    def _branch_moved(self, moved: bool | Exception) -> None:
+        if moved is True:
+            self.rank()
 
     def _answer(self) -> None:
         waiting, self._waiting = self._waiting, []
