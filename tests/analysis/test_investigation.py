@@ -1,6 +1,9 @@
 """The combination of all experiments: how they change a ranking, and which of them is made next."""
 
 import io
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -8,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from suspectra.cli import run
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.experiments.repeated_tests import FailingTest
@@ -203,6 +207,22 @@ def test_every_kind_begins_before_the_best_is_continued_and_other_tests_wait():
     assert schedule.next() == OTHER_TEST
 
 
+def test_streams_of_a_group_that_have_not_begun_can_be_hastened():
+    mutants = [Stream(group, test, "mutant") for group, test in ((0, "t1"), (0, "t2"), (0, "t3"), (1, "t4"))]
+    schedule = Schedule(mutants)
+    after(schedule, mutants[0], [1.0])
+    after(schedule, mutants[3], [1.0])
+    schedule.hasten(0, "mutant")
+    assert schedule.next() == mutants[1]
+    after(schedule, mutants[1], [0.1], seconds=0.1)
+    assert schedule.next() == mutants[3], "groups have their shares"
+    after(schedule, mutants[3], [0.1])
+    assert schedule.next() == mutants[2]
+    after(schedule, mutants[2], [0.1])
+    after(schedule, mutants[3], [0.1])
+    assert schedule.next() == mutants[0], "each was hastened once"
+
+
 def test_groups_get_equal_shares_of_the_time():
     schedule = Schedule([SWITCHES, OTHER_GROUP])
     turns = []
@@ -219,6 +239,42 @@ def test_each_further_experiment_at_a_place_counts_for_less():
     after(schedule, VALUES, [0.5])
     schedule.took(SWITCHES, 1.0, [("cart.py", 1)] * 2, lambda place: 0.3)
     assert schedule.next() == VALUES, "0.3 + 0.15 are less than 0.5"
+
+
+DISCOUNTS = "".join(f"    if sale == {number}:\n        result = {number}\n" for number in range(100, 120))
+CART = f"""\
+def total(prices, sale):
+    result = 0
+    if prices:
+        result = 0 - sum(prices)
+{DISCOUNTS}    return result
+"""
+TEST_CART = """\
+import pytest
+from cart import total
+
+@pytest.mark.parametrize("prices", [[1], [2, 3], [5, 8, 13], [21], [34, 55]])
+def test_total(prices):
+    assert total(prices, 0) == sum(prices)
+
+def test_nothing():
+    assert total([], 0) == 0
+"""
+
+
+def test_a_mutant_that_repairs_a_test_is_tried_with_the_others_of_its_group_next(tmp_path, capsys):
+    (tmp_path / "cart.py").write_text(CART)
+    (tmp_path / "test_cart.py").write_text(TEST_CART)
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert run(["investigate", "--workspace", str(tmp_path), "--seconds", "60"]) == 0
+    assert "repairs 5 tests and breaks none" in " ".join(capsys.readouterr().out.split())
+    log = map(json.loads, (tmp_path / ".suspectra" / "experiments" / "log.jsonl").read_text().splitlines())
+    made = [one for one in log if "[" in one.get("test", "")]
+    first = {one["test"]: (one["kind"], one["outcome"]) for one in reversed(made)}
+    assert len(first) == 5
+    del first[made[0]["test"]]
+    assert {*first.values()} == {("mutant", "passed")}, "all but the first test begin with what repaired that"
 
 
 def test_every_technique_that_needs_experiments_can_be_investigated():

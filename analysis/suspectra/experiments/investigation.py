@@ -335,7 +335,7 @@ class _Underway:
         self._suspects = investigation.suspects
         self._group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
         self._known: dict[tuple[object, ...], Experiment] = {}
-        self._in_vain: dict[int, set[tuple[object, ...]]] = defaultdict(set)  # mutants, by group
+        self._repaired: dict[int, dict[tuple[object, ...], bool]] = defaultdict(dict)  # mutants, by group
         for experiment in made:
             self._note(experiment)
         self._suspects.update(made)
@@ -401,6 +401,8 @@ class _Underway:
             self._failed = True
             self.schedule.end(stream)
         self._suspects.update(self._made)
+        if any(self._repaired[stream.group].values()):
+            self.schedule.hasten(stream.group, "mutant")
         at = self._at(stream.group)
         self.schedule.took(stream, time.monotonic() - began, places, lambda place: at(*place))
 
@@ -443,8 +445,9 @@ class _Underway:
         """Keep a result for the streams of other tests."""
         self._known[experiment.key] = experiment
         group = self._group_of.get(experiment.test)
-        if group is not None and experiment.kind == "mutant" and not experiment.outcome.repairs:
-            self._in_vain[group].add(experiment.key[1:])
+        if group is not None and experiment.kind == "mutant":
+            repaired, key = self._repaired[group], experiment.key[1:]
+            repaired[key] = experiment.outcome.repairs and repaired.get(key, True)
 
     def _at(self, group: int) -> At:
         only = self._investigation.at
@@ -478,7 +481,7 @@ class _Underway:
             at if self._investigation.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
             self._end,
             self._known,
-            self._in_vain[group],
+            self._repaired[group],
             self._tests,
             self._suspects.spectrum(group),
             self._suspects.read,

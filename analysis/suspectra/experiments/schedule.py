@@ -76,6 +76,7 @@ class Schedule:
         self._open = dict.fromkeys(streams)
         self._states: dict[Stream, _State] = defaultdict(_State)
         self._seconds: dict[int, float] = defaultdict(float)  # by group
+        self._hastened: set[tuple[int, str]] = set()
         self._tried: Counter[tuple[int, str, tuple[str, int]]] = Counter()
 
     def next(self) -> Stream | None:
@@ -151,10 +152,35 @@ class Schedule:
         """
         self._open.pop(stream, None)
 
+    def hasten(self, group: int, kind: str) -> None:
+        """Begin streams soon that have not begun, since something was found that other tests can confirm.
+
+        Parameters
+        ----------
+        group : int
+            Their failure group.
+        kind : str
+            Their kind.
+
+        Examples
+        --------
+        >>> first, second = (Stream(0, test, "mutant") for test in ("test_a", "test_b"))
+        >>> schedule = Schedule([first, second])
+        >>> schedule.took(first, 1.0, [("cart.py", 8)], lambda place: 0.5)
+        >>> schedule.next() == first
+        True
+        >>> schedule.hasten(0, "mutant")
+        >>> schedule.next() == second
+        True
+        """
+        self._hastened.add((group, kind))
+
     def _worth(self, stream: Stream) -> float:
         """The suspicion per second to expect; without limit where nothing is known."""
         if (state := self._states.get(stream)) is not None:
             return state.last
+        if (stream.group, stream.kind) in self._hastened:
+            return float("inf")
         known = [
             state.first
             for other, state in self._states.items()

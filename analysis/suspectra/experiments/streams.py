@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ AlterationT = TypeVar("AlterationT", bound=Alteration)
 At = Callable[[str, int], float]
 """How suspicious the statement in a file at a line is; 0 where no experiment is to be made."""
 
+_NONE: Mapping[tuple[object, ...], bool] = MappingProxyType({})
 _WINDOW = 5_000  # alterations that are put in order together
 _CHUNK = 25  # alterations, after which the others are put in order anew
 
@@ -41,8 +43,9 @@ class Setting:
         When to stop, as ``time.monotonic`` has it.
     known : mapping of tuple to Experiment
         The experiments that need not be made again, by their keys.
-    in_vain : set of tuple
-        The mutants with which a failing test of the group still fails: the keys of experiments, without the test.
+    repaired : mapping of tuple to bool
+        The mutants that were tried with failing tests of the group, by the keys of experiments, without the test:
+        whether all of these pass.
     tests : RepeatedTests
         All tests, for streams that run passing ones too.
     spectrum : Spectrum
@@ -58,7 +61,7 @@ class Setting:
     --------
     >>> spectrum = Spectrum.from_matrix([[1]], [True])
     >>> tests = RepeatedTests([], folder, [])
-    >>> setting = Setting(lambda file, line: 1.0, 60.0, {}, set(), tests, spectrum, lambda file: None)
+    >>> setting = Setting(lambda file, line: 1.0, 60.0, {}, {}, tests, spectrum, lambda file: None)
     >>> setting.at("cart.py", 8), setting.alone
     (1.0, False)
     """
@@ -66,7 +69,7 @@ class Setting:
     at: At
     end: float
     known: Mapping[tuple[object, ...], Experiment]
-    in_vain: Set[tuple[object, ...]]
+    repaired: Mapping[tuple[object, ...], bool]
     tests: RepeatedTests
     spectrum: Spectrum
     read: Callable[[str], bytes | None]
@@ -128,7 +131,7 @@ def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MA
     def stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
         mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
         mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
-        ordered = by_suspicion(mutations, test.test, setting.at, setting.in_vain)
+        ordered = by_suspicion(mutations, test.test, setting.at, setting.repaired)
         return mutants.experiments(test, ordered, setting.end, setting.known)
 
     return stream
@@ -158,7 +161,7 @@ def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> It
 
 
 def by_suspicion(
-    alterations: Iterable[AlterationT], test: str, at: At, in_vain: Set[tuple[object, ...]] = frozenset()
+    alterations: Iterable[AlterationT], test: str, at: At, repaired: Mapping[tuple[object, ...], bool] = _NONE
 ) -> Iterator[AlterationT]:
     """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier.
 
@@ -170,8 +173,9 @@ def by_suspicion(
         The test that they are for.
     at : callable
         How suspicious statements are. Alterations where nothing is suspicious are left out.
-    in_vain : set of tuple
-        The keys, without the test, of alterations that come behind all others; it may grow meanwhile.
+    repaired : mapping of tuple to bool
+        By their keys, without the test, alterations that come before all others, since they repair other tests, and
+        those that come behind all others, since they don't. It may grow meanwhile.
 
     Yields
     ------
@@ -189,8 +193,8 @@ def by_suspicion(
     >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0))
     >>> [(one.place.line, one.instance) for one in chosen]
     [(2, 1), (8, 3), (2, 2)]
-    >>> in_vain = {several[0].experiment("test_tax").key[1:]}
-    >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0), in_vain)
+    >>> repaired = {several[n].experiment("test_tax").key[1:]: n == 2 for n in (0, 2)}
+    >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0), repaired)
     >>> [(one.place.line, one.instance) for one in chosen]
     [(8, 3), (2, 2), (2, 1)]
     """
@@ -205,9 +209,13 @@ def by_suspicion(
             left.append((alteration, *place, earlier[place], experiment.key[1:]))
         while left:
             left = [entry for entry in left if at(entry[1], entry[2]) > 0]
-            left.sort(key=lambda entry: (entry[4] in in_vain, -at(entry[1], entry[2]) / entry[3]))
+            left.sort(key=lambda entry: (_turn(repaired.get(entry[4])), -at(entry[1], entry[2]) / entry[3]))
             yield from (alteration for alteration, *_ in left[:_CHUNK])
             left = left[_CHUNK:]
+
+
+def _turn(repaired: bool | None) -> int:
+    return 1 if repaired is None else 0 if repaired else 2
 
 
 def _value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
