@@ -53,6 +53,9 @@ class Explaining:
     >>> explaining.undo()
     >>> textwrap.dedent is str.strip
     False
+    >>> with explaining.capture(needed=False):
+    ...     print("part of the test")
+    part of the test
     """
 
     def __init__(self, around: Callable[[], AbstractContextManager[None]]):

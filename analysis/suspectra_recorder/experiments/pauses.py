@@ -72,6 +72,11 @@ class Pauses(Explaining):
     1
     >>> marks.paused
     set()
+
+    From now on, comparisons are explained in a pause:
+
+    >>> pauses.begin(config=None)
+    >>> pauses.undo()
     """
 
     def __init__(self, pausable: Iterable[Pausable]):
@@ -110,19 +115,37 @@ class Pauses(Explaining):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Iterator[None]:
-        """A phase of a test has ended."""
+        """A phase of a test has ended.
+
+        Yields
+        ------
+        None
+            Once.
+        """
         with self.capture():
             yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self) -> Iterator[None]:
-        """It is reported."""
+        """It is reported.
+
+        Yields
+        ------
+        None
+            Once.
+        """
         with self.capture():
             yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_exception_interact(self) -> Iterator[None]:
-        """It failed."""
+        """It failed.
+
+        Yields
+        ------
+        None
+            Once.
+        """
         with self.capture():
             yield
 
