@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job
-from suspectra_recorder.experiments.pauses import Pausable
+from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys

@@ -20,7 +20,8 @@ from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import message_digest
 from suspectra_recorder.experiments.order import VARIABLE, Order
-from suspectra_recorder.experiments.pauses import Pausable, Pauses
+from suspectra_recorder.experiments.pausable import Pausable
+from suspectra_recorder.experiments.pauses import Pauses
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time

@@ -20,7 +20,7 @@ from suspectra_recorder.experiments.literals import MAX_TEXT, as_number
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.observed_places import ObservedPlace, observe
-from suspectra_recorder.experiments.pauses import Pausable
+from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys

@@ -11,7 +11,7 @@ from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
-from suspectra_recorder.experiments.pauses import Pausable
+from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Point, Switchboard
 from suspectra_recorder.instrumentation import own

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.explaining import Explaining, in_pytest, in_unittest
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread
@@ -18,37 +19,6 @@ from suspectra_recorder.instrumentation.own import _thread
 __builtins__ = own.builtins
 
 _ident = _thread.get_ident
-
-
-class Pausable:
-    """What notes or alters the program, except in threads in which it pauses.
-
-    Attributes
-    ----------
-    paused : set of int
-        These threads.
-
-    Examples
-    --------
-    >>> marks = Pausable()
-    >>> marks.begin_pause()
-    >>> len(marks.paused)
-    1
-    >>> marks.end_pause()
-    >>> marks.paused
-    set()
-    """
-
-    def __init__(self) -> None:
-        self.paused: set[int] = set()
-
-    def begin_pause(self) -> None:
-        """Pause in this thread."""
-        self.paused.add(_ident())
-
-    def end_pause(self) -> None:
-        """Go on in this thread."""
-        self.paused.discard(_ident())
 
 
 class Pauses(Explaining):

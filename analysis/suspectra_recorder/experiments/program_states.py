@@ -16,7 +16,7 @@ from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.memory_changes import NotChanged, change
 from suspectra_recorder.experiments.memory_graph import Variable, memory_graph
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
-from suspectra_recorder.experiments.pauses import Pausable
+from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.statement_marks import NOTHING, Statement, insert_statement_marks
 from suspectra_recorder.instrumentation import own

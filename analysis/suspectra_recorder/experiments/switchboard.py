@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from suspectra_recorder.experiments.decisions import Site, instrument
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
-from suspectra_recorder.experiments.pauses import Pausable
+from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, os
 from suspectra_recorder.instrumentation.own_syntax import ast

@@ -1,0 +1,41 @@
+"""What notes or alters the program, and can pause. Without pytest, since editors load this at their start."""
+
+from __future__ import annotations
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import _thread
+
+__builtins__ = own.builtins
+
+_ident = _thread.get_ident
+
+
+class Pausable:
+    """What notes or alters the program, except in threads in which it pauses.
+
+    Attributes
+    ----------
+    paused : set of int
+        These threads.
+
+    Examples
+    --------
+    >>> marks = Pausable()
+    >>> marks.begin_pause()
+    >>> len(marks.paused)
+    1
+    >>> marks.end_pause()
+    >>> marks.paused
+    set()
+    """
+
+    def __init__(self) -> None:
+        self.paused: set[int] = set()
+
+    def begin_pause(self) -> None:
+        """Pause in this thread."""
+        self.paused.add(_ident())
+
+    def end_pause(self) -> None:
+        """Go on in this thread."""
+        self.paused.discard(_ident())
