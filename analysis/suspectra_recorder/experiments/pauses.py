@@ -85,7 +85,7 @@ class Pauses(Explaining):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Iterator[None]:
-        """A phase of a test has ended.
+        """A phase of a test has ended, is reported, or has failed.
 
         Yields
         ------
@@ -95,29 +95,7 @@ class Pauses(Explaining):
         with self.capture():
             yield
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self) -> Iterator[None]:
-        """It is reported.
-
-        Yields
-        ------
-        None
-            Once.
-        """
-        with self.capture():
-            yield
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_exception_interact(self) -> Iterator[None]:
-        """It failed.
-
-        Yields
-        ------
-        None
-            Once.
-        """
-        with self.capture():
-            yield
+    pytest_runtest_logreport = pytest_exception_interact = pytest_runtest_makereport
 
 
 def _never(name: str, do: Callable[[], None]) -> None:
