@@ -70,16 +70,29 @@ def test_a_repair_says_the_less_the_more_statements_have_one():
     assert factors[0] > factors[1] == factors[4] >= 1
 
 
-def test_a_test_that_does_not_execute_a_statement_counts_and_one_that_was_not_tried_does_not():
+def test_a_test_that_does_not_execute_a_statement_counts_and_one_that_was_not_tried_is_expected_to_follow():
     found = repairs([made("t1", 5), made("t2", 1, Outcome.FAILED), made("t1", 2)], SPECTRUM)
     assert found[4][0].share == 0.5, "t2 fails elsewhere"
-    assert found[1][0].share == 1, "t2 was not tried there"
+    assert found[1][0].share == pytest.approx((1 + 2 / 3) / 2), "t2 was not tried there"
     assert found[4][0].factor == found[4][0].likelihood ** 0.5
+
+
+def test_a_repair_of_one_test_says_less_than_of_all_that_execute_the_statement():
+    names = [f"t{number}" for number in range(1, 15)]
+    spectrum = Spectrum.from_matrix([[1, 1]] * 15, failed=[True] * 14 + [False])
+    change = {"kind": "mutant", "detail": "`>` → `>=`"}
+    everywhere = [made(test, 1, **change) for test in (*names, "t15")]
+    once = [made("t1", 2, **change), made("t15", 2, **change)]
+    found = repairs([*everywhere, *once], spectrum)
+    assert (found[0][0].share, found[0][0].accepted) == (1, True)
+    assert found[1][0].share == pytest.approx((1 + 13 * 2 / 3) / 14)
+    assert not found[1][0].accepted, "13 failing tests were not run with it"
+    assert found[0][0].factor > found[1][0].factor > 1
 
 
 def test_a_mutant_that_breaks_passing_tests_counts_for_less():
     good, bad = ({"kind": "mutant", "detail": detail} for detail in ("`>` → `>=`", "`>` → `<`"))
-    first = [made("t1", 1, **good), made("t3", 1, **good), made("t4", 1, **good)]
+    first = [made(f"t{n}", 1, **good) for n in range(1, 5)]
     second = [made("t1", 2, **bad), made("t3", 2, **bad), made("t4", 2, Outcome.FAILED, **bad)]
     second.append(made("t2", 2, **bad))
     found = repairs([*first, *second], SPECTRUM)
@@ -123,7 +136,8 @@ def test_further_kinds_that_repair_count_half():
     switched, replaced = Repair("switch", 1.0, as_good=1, tried=20), Repair("value", 1.0, as_good=2, tried=20)
     one, two = scores(base, {0: (switched,)})[0], scores(base, {0: (replaced, switched)})[0]
     assert two / one == pytest.approx(replaced.factor**0.5)
-    report, lines = ranked(made("t1", 4), made("t1", 4, kind="value"), made("t2", 2, Outcome.FAILED))
+    switched, replaced = ([made(test, 4, kind=kind) for test in ("t1", "t2")] for kind in ("switch", "value"))
+    report, lines = ranked(*switched, *replaced, made("t2", 2, Outcome.FAILED))
     assert report.explain(lines.index(4)).substituted.startswith("6^1 * 5^0.5 / ")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from suspectra.experiment import Experiment, Outcome
@@ -31,8 +31,9 @@ class Repair:
     kind : str
         As experiments have it: ``switch``, ``value`` or ``mutant``.
     share : float
-        The share of the failing tests that were tried which the best alteration repairs, less as much for each passing
-        test that it breaks, and all if it breaks every passing test that was tried; at least 0.
+        The share of the failing tests which the best alteration repairs, less as much for each passing test that it
+        breaks, and all if it breaks every passing test that was tried; at least 0. Where it was not tried with all that
+        execute the statement, the others are expected to follow those by the rule of succession (Laplace, 1814).
     as_good : int
         How many statements have a share that is not smaller, this one included.
     tried : int
@@ -166,27 +167,32 @@ def _with_failing(tried: _Tried, failing: Set[str]) -> bool:
 def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spectrum: Spectrum) -> float:
     """What the best alteration repairs, less what it breaks.
 
-    A failing test that does not execute the statement counts as not repaired; one that executes it and was not tried
-    with it does not count.
+    A failing test that does not execute the statement counts as not repaired. One that executes it and was not tried
+    with it is expected to pass as often as the others: a repair of one test says less than the same repair of many.
     """
-    elsewhere = len(investigated - set(spectrum.failing_tests(element)))
+    altered = {one.test for several in tried.made.values() for one in several}
+    executing = investigated & (altered | set(spectrum.failing_tests(element)))
+    elsewhere = len(investigated) - len(executing)
     if kind == MUTANT:
-        return max(_good(several, elsewhere, investigated) for several in tried.made.values())
-    return _good([one for several in tried.made.values() for one in several], elsewhere, investigated)
+        return max(_good(several, executing, elsewhere) for several in tried.made.values())
+    return _good([one for several in tried.made.values() for one in several], executing, elsewhere)
 
 
-def _good(made: Iterable[Experiment], elsewhere: int, failing: Set[str]) -> float:
+def _good(made: Sequence[Experiment], executing: Set[str], elsewhere: int) -> float:
     """`Repair.share` of some experiments; -1 if no failing test passes in any."""
     passes: dict[str, bool] = {}
     for one in made:
         if one.outcome is not Outcome.NOT_REACHED:
             passes[one.test] = passes.get(one.test, False) or one.outcome.repairs
-    repaired = [passed for test, passed in passes.items() if test in failing]
-    kept = [passed for test, passed in passes.items() if test not in failing]
-    if not any(repaired):
+    altered = [passed for test, passed in passes.items() if test in executing]
+    kept = [passed for test, passed in passes.items() if test not in executing]
+    repaired = altered.count(True)
+    if not repaired:
         return -1.0
-    failed, broken = len(repaired) + elsewhere, kept.count(False)
-    return max(repaired.count(True) / failed - broken / max(min(failed, len(kept)), 1), 0.0)
+    untried = len(executing - {one.test for one in made})
+    expected = repaired + untried * (repaired + 1) / (len(altered) + 2)
+    failed, broken = len(altered) + untried + elsewhere, kept.count(False)
+    return max(expected / failed - broken / max(min(failed, len(kept)), 1), 0.0)
 
 
 def _passed(made: Iterable[Experiment], element: int, spectrum: Spectrum) -> bool:
