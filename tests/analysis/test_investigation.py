@@ -90,6 +90,13 @@ def test_a_repair_of_one_test_says_less_than_of_all_that_execute_the_statement()
     assert found[0][0].factor > found[1][0].factor > 1
 
 
+def test_all_kinds_are_measured_by_the_same_failing_tests():
+    change = {"kind": "mutant", "detail": "`>` → `>=`"}
+    found = repairs([made("t1", 2), *(made(test, 1, **change) for test in ("t1", "t2"))], SPECTRUM)
+    assert found[0][0].share == 1
+    assert found[1][0].share == pytest.approx((1 + 2 / 3) / 2), "it was switched with one of two"
+
+
 def test_a_mutant_that_breaks_passing_tests_counts_for_less():
     good, bad = ({"kind": "mutant", "detail": detail} for detail in ("`>` → `>=`", "`>` → `<`"))
     first = [made(f"t{n}", 1, **good) for n in range(1, 5)]

@@ -123,6 +123,7 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
     """
     tried: dict[str, dict[int, _Tried]] = defaultdict(lambda: defaultdict(_Tried))
     at: dict[tuple[str, int], int | None] = {}
+    investigated: set[str] = set()  # with whatever kind: all kinds are measured by the same failing tests
     for one in made:
         place = one.file, one.line
         if place not in at:
@@ -131,19 +132,20 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
         element = at[place]
         if element is not None and one.test in spectrum.test_index:
             tried[one.kind][element].made[one.key[1:]].append(one)
+            if one.test in spectrum.failing_index:
+                investigated.add(one.test)
     found: dict[int, list[Repair]] = defaultdict(list)
     for kind, statements in tried.items():
-        for element, repair in _for_kind(kind, statements, spectrum):
+        for element, repair in _for_kind(kind, statements, investigated, spectrum):
             found[element].append(repair)
     return {element: tuple(several) for element, several in found.items()}
 
 
-def _for_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) -> Iterator[tuple[int, Repair]]:
+def _for_kind(
+    kind: str, statements: Mapping[int, _Tried], investigated: set[str], spectrum: Spectrum
+) -> Iterator[tuple[int, Repair]]:
     """The repairs of a kind, by statement."""
     failing = spectrum.failing_index.keys()
-    investigated = {
-        one.test for tried in statements.values() for several in tried.made.values() for one in several
-    } & failing
     share = {element: _share(kind, tried, element, investigated, spectrum) for element, tried in statements.items()}
     hides = {element: _hides(kind, statements[element], failing) for element, good in share.items() if good >= 0}
     number = sum(_with_failing(tried, failing) for tried in statements.values())
