@@ -152,6 +152,17 @@ def test_sentences(line, sentence):
     assert sentence in report.explain(position).sentences
 
 
+def test_the_mutant_that_repairs_most_less_what_it_breaks_is_named_first():
+    spectrum = Spectrum.from_matrix([[1]] * 6, failed=[True] * 3 + [False] * 3)
+    first = {name: P if number < 3 else F for number, name in enumerate(spectrum.tests)}
+    second = {name: P if number != 2 else F for number, name in enumerate(spectrum.tests)}
+    sentences = ranked("muse", spectrum, [*made(1, 1, first), *made(1, 2, second)]).explain(0).sentences
+    assert sentences[:2] == (
+        "`2` → `x` repairs 2 tests and breaks none.",
+        "`1` → `x` repairs 3 tests and breaks 3 tests.",
+    )
+
+
 def test_what_was_not_run_is_said():
     report = ranked("muse", SPECTRUM, made(1, 1, {T0: P}))
     assert report.explain(0).sentences[0] == "`1` → `x` repairs 1 test; passing tests were not run."

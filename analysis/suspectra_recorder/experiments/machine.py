@@ -22,7 +22,7 @@ from suspectra_recorder.experiments.messages import message_digest
 from suspectra_recorder.experiments.order import VARIABLE, Order
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
-from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.scope import Scope, test_patterns
@@ -125,6 +125,7 @@ class _Machine:
         self._digests: dict[str, tuple[str, str] | None] = {}  # name and digest by path; None for what is not ours
         self._errors: list[str] = []
         self._excluded: dict[str, str] = {}
+        self._examples: dict[str, int] = {}
         self._attempt = Attempt()
         self._exception = self._message = ""
 
@@ -156,7 +157,7 @@ class _Machine:
         yield
         wanted = [item for item in items if item.nodeid in self.order.tests]
         for item in wanted:
-            _use_same_examples(item)
+            self._examples[item.nodeid] = _use_same_examples(item)
             for marker in item.iter_markers():
                 if marker.name in self.order.excluded:
                     self._excluded[item.nodeid] = marker.name
@@ -272,7 +273,9 @@ class _Machine:
             _forget_last_run(item)
         self._attempt, self._exception, self._message = Attempt(), "", ""
         kind = self.kinds[job["kind"]]
-        self.board.limit(request["steps"])
+        steps = request["steps"]
+        all_examples = min(steps * self._examples[item.nodeid], MAX_DECISIONS)  # repaired, it goes through them all
+        self.board.limit(max(steps, all_examples))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
         kind.apply(job)
@@ -339,8 +342,14 @@ def _forget_last_run(item: Any) -> None:
             vars(item).pop(name, None)
 
 
-def _use_same_examples(item: Any) -> None:
-    """Let all runs of a property of Hypothesis try the same examples, and end with the first that fails."""
+def _use_same_examples(item: Any) -> int:
+    """Let all runs of a property of Hypothesis try the same examples, and end with the first that fails.
+
+    Returns
+    -------
+    int
+        How many examples it tries if none fails; 1 for any other test.
+    """
     function: Any = getattr(item, "obj", None)
     function = getattr(function, "__func__", function)
     settings = getattr(function, "_hypothesis_internal_use_settings", None)
@@ -348,6 +357,7 @@ def _use_same_examples(item: Any) -> None:
         phases = [phase for phase in settings.phases if phase.name in ("explicit", "generate")]
         same = type(settings)(settings, derandomize=True, database=None, deadline=None, phases=phases)
         function._hypothesis_internal_use_settings = same
+    return getattr(settings, "max_examples", 1)
 
 
 def _shared_fixtures(item: pytest.Item) -> Iterator[str]:
