@@ -24,8 +24,10 @@ _NO_VERDICT = Outcome.STEPS, Outcome.TIMEOUT, Outcome.SKIPPED
 
 STEPS_FACTOR, LEAST_STEPS = 20, 5_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0
-"""An altered run may make so many times the decisions of the unaltered one, and take so many times as long. The least is
-for tests that fail in the first of many cases; for a property of Hypothesis all this holds for each of its examples.
+"""An altered run may make so many times the decisions of the unaltered one, and take so many times as long.
+
+The least is for tests that fail in the first of many cases. A property of Hypothesis may make so many decisions for
+each of its examples.
 """
 
 BATCH, BATCH_S, FORKS_S = 50, 1.0, 10.0

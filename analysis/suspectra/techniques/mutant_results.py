@@ -195,7 +195,9 @@ def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[st
     []
     """
     several = list(results)
-    repairing = sorted((one for one in several if one.repaired), key=lambda one: (one.broken - one.repaired, one.broken))
+    repairing = sorted(
+        (one for one in several if one.repaired), key=lambda one: (one.broken - one.repaired, one.broken)
+    )
     sentences = [one.in_words(executing) for one in repairing[:_MAX_LISTED]]
     if len(repairing) > _MAX_LISTED:
         others = len(repairing) - _MAX_LISTED
