@@ -3,10 +3,15 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from suspectra.cli import run
+from suspectra.experiments import repeated_test
+from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
+from suspectra.experiments.runs import Runs
+from suspectra.experiments.switching import switches
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 SIGN = "def sign(n):\n    if n > 0 or n == 0:\n        return 1\n    return 0\n"
@@ -29,3 +34,50 @@ def test_a_test_that_fails_in_the_first_of_many_examples_can_be_repaired(tmp_pat
     made = json.loads(capsys.readouterr().out)["experiments"]
     outcomes = {one["action"]: one["outcome"] for one in made}
     assert outcomes["`n > 0 or n == 0` → `n > 0`"] == "passed"
+
+
+DECISIONS = 10
+
+
+class Repairs(Runs):
+    """A test with some decisions that passes with each of them switched, and then takes long; `now` is the time."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.together = {"test_cart"}
+        self.seconds, self.now, self.asked = seconds, 0.0, []
+
+    def ask(self, test, jobs, *, steps, seconds):
+        self.asked.append([job["kind"] for job in jobs])
+        return [self.answer(job["kind"] == "switch") for job in jobs]
+
+    def answer(self, switched):
+        self.now += self.seconds if switched else 0.001
+        ended = {"outcome": "passed" if switched else "failed", "exception": "", "seconds": 0.001}
+        sites = [("if", line, 4, line, 8, False) for line in range(2, 2 + DECISIONS)]
+        return {**ended, "decisions": list(range(0, 2 * DECISIONS, 2)), "sites": [("cart.py", 0, sites)]}
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def repairs(monkeypatch):
+    def make(seconds):
+        runs = Repairs(seconds)
+        monkeypatch.setattr(repeated_test, "time", SimpleNamespace(monotonic=lambda: runs.now))
+        return runs
+
+    return make
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.4])
+def test_repairs_are_confirmed_for_a_second_after_the_time_is_up(repairs, seconds):
+    runs = repairs(seconds)
+    test = RepeatedTest("test_cart", runs)
+    end = DECISIONS * seconds + 0.05
+    made = list(test.experiments(switches(test.trace), end))
+    assert 0 < len(made) < DECISIONS
+    assert not test.complete
+    assert test.pending == 0
+    assert runs.now < end + CONFIRMING_S + seconds

@@ -33,6 +33,9 @@ each of its examples.
 BATCH, BATCH_S, FORKS_S = 50, 1.0, 10.0
 """Altered runs in one process: at most so many, of tests that take so long together, or as forks."""
 
+CONFIRMING_S = 1.0
+"""How long repairs that were seen in time are confirmed after the time is up."""
+
 _Alteration = TypeVar("_Alteration", bound=Alteration)
 
 
@@ -184,9 +187,10 @@ class RepeatedTest:
             if not batch:
                 self.complete = True
                 return
-            for taken, (alteration, answer) in enumerate(zip(batch, self._try(batch), strict=True), 1):
+            for taken, (alteration, answer) in enumerate(zip(batch, self._try(batch, end), strict=False), 1):
                 self.pending = len(batch) - taken
                 yield alteration, answer
+            self.pending = 0
 
     def alone(self, job: Job, most_seconds: float = math.inf) -> Answer:
         """Run the test once in a process of its own.
@@ -219,19 +223,24 @@ class RepeatedTest:
             size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
-    def _try(self, alterations: Sequence[Alteration]) -> Iterator[Answer]:
-        """How runs with some alterations end; a repair is confirmed in a process of its own.
+    def _try(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer]:
+        """How runs with some alterations end, the first ones if the time is up before the last.
 
-        Runs in a process of their own are made as their answers are asked for: none waits for those after it.
+        A repair is confirmed in a process of its own. Runs in a process of their own are made as their answers are
+        asked for: none waits for those after it.
         """
         if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
-            yield from self._try_forks(alterations)
+            yield from self._try_forks(alterations, end)
             return
         shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
         known = dict(zip(shared, self._try_together([alterations[n] for n in shared]), strict=False))
         for n, alteration in enumerate(alterations):
             answer = known.get(n)
-            yield self._alone(alteration) if answer is None or (self.fails and answer.outcome.repairs) else answer
+            if answer is None or (self.fails and answer.outcome.repairs):
+                if time.monotonic() >= end + (CONFIRMING_S if answer else 0):
+                    return
+                answer = self._alone(alteration)
+            yield answer
 
     def _try_together(self, alterations: Sequence[Alteration]) -> list[Answer]:
         """How they end one after the other in one process; nothing where runs change those that follow."""
@@ -243,15 +252,15 @@ class RepeatedTest:
         if control is None or self._warm.difference(control):
             self._warm = None
             return []
-        self._each = control.answer.seconds
+        self._each = max(control.answer.seconds, sum(answer.seconds for answer in answers) / len(answers))
         return answers
 
-    def _try_forks(self, alterations: Sequence[Alteration]) -> list[Answer]:
+    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
         """How they end as forks of one unaltered run; that run must be as it is without forks."""
         answers, control = self.runs.fork(self.test, alterations, steps=self._steps, seconds=self._seconds)
         if control is None or self.trace.difference(control):
             self._forks = False
-            return list(self._try(alterations))
+            return list(self._try(alterations, end))
         return [
             self._alone(one) if answer.outcome in (Outcome.PASSED, Outcome.NOT_REACHED) else answer
             for one, answer in zip(alterations, answers, strict=True)
