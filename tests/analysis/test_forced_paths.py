@@ -119,7 +119,7 @@ def wait(price, long):
     if not _known:  # only in the first run of a process, so that each run has a process of its own
         _known.append(1)
     if long:
-        subprocess.run([sys.executable, "-c", "import time; time.sleep(100)", "suspectra-left"])
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(100)", "test-that-waits"])
     if price < 0:
         raise ValueError(price)
     return price
@@ -373,7 +373,7 @@ def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(works
 
     thread = threading.Thread(target=inquire)
     thread.start()
-    while not (inquiry.report.found and processes_with("suspectra-left")):
+    while not (inquiry.report.found and processes_with("test-that-waits")):
         assert thread.is_alive()
         time.sleep(0.01)
     cancelled = time.monotonic()
@@ -382,7 +382,7 @@ def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(works
     assert ended[0] - cancelled < 0.5
     assert inquiry.report.summary.startswith("test_shop.py::test_wait passes if shop.py:")
     assert not inquiry.report.complete
-    assert not processes_with("suspectra-left")
+    assert not processes_with("test-that-waits")
     assert processes_with(str(workspace)) == machines
 
 
