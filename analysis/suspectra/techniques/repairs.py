@@ -97,6 +97,11 @@ class _Tried:
     made: dict[tuple[object, ...], list[Experiment]] = field(default_factory=lambda: defaultdict(list))
     """By what was altered, with whichever test."""
 
+    @property
+    def experiments(self) -> list[Experiment]:
+        """All of them."""
+        return [one for several in self.made.values() for one in several]
+
 
 def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[Repair, ...]]:
     """What experiments show about statements.
@@ -156,14 +161,14 @@ def _for_kind(
                 for another, other in share.items()
                 if other >= 0
             )
-            made = tuple(one for several in statements[element].made.values() for one in several)
+            made = tuple(statements[element].experiments)
             found = tuple(one for one in made if _repairs(one, failing))
             accepted = kind == MUTANT and good > 1 - _ROUNDING and _passed(made, element, spectrum)
             yield element, Repair(kind, good, as_good, number, accepted, hides[element], made, found)
 
 
 def _with_failing(tried: _Tried, failing: Set[str]) -> bool:
-    return any(one.test in failing for several in tried.made.values() for one in several)
+    return any(one.test in failing for one in tried.experiments)
 
 
 def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spectrum: Spectrum) -> float:
@@ -172,12 +177,12 @@ def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spect
     A failing test that does not execute the statement counts as not repaired. One that executes it and was not tried
     with it is expected to pass as often as the others: a repair of one test says less than the same repair of many.
     """
-    altered = {one.test for several in tried.made.values() for one in several}
+    altered = {one.test for one in tried.experiments}
     executing = investigated & (altered | set(spectrum.failing_tests(element)))
     elsewhere = len(investigated) - len(executing)
     if kind == MUTANT:
         return max(_good(several, executing, elsewhere) for several in tried.made.values())
-    return _good([one for several in tried.made.values() for one in several], executing, elsewhere)
+    return _good(tried.experiments, executing, elsewhere)
 
 
 def _good(made: Sequence[Experiment], executing: Set[str], elsewhere: int) -> float:
