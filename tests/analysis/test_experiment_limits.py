@@ -45,10 +45,9 @@ class Repairs(Runs):
     def __init__(self, seconds):
         super().__init__()
         self.together = {"test_cart"}
-        self.seconds, self.now, self.asked = seconds, 0.0, []
+        self.seconds, self.now = seconds, 0.0
 
     def ask(self, test, jobs, *, steps, seconds):
-        self.asked.append([job["kind"] for job in jobs])
         return [self.answer(job["kind"] == "switch") for job in jobs]
 
     def answer(self, switched):
@@ -61,19 +60,10 @@ class Repairs(Runs):
         pass
 
 
-@pytest.fixture
-def repairs(monkeypatch):
-    def make(seconds):
-        runs = Repairs(seconds)
-        monkeypatch.setattr(repeated_test, "time", SimpleNamespace(monotonic=lambda: runs.now))
-        return runs
-
-    return make
-
-
 @pytest.mark.parametrize("seconds", [0.2, 0.4])
-def test_repairs_are_confirmed_for_a_second_after_the_time_is_up(repairs, seconds):
-    runs = repairs(seconds)
+def test_repairs_are_confirmed_for_a_second_after_the_time_is_up(monkeypatch, seconds):
+    runs = Repairs(seconds)
+    monkeypatch.setattr(repeated_test, "time", SimpleNamespace(monotonic=lambda: runs.now))
     test = RepeatedTest("test_cart", runs)
     end = DECISIONS * seconds + 0.05
     made = list(test.experiments(switches(test.trace), end))

@@ -273,9 +273,8 @@ class _Machine:
             _forget_last_run(item)
         self._attempt, self._exception, self._message = Attempt(), "", ""
         kind = self.kinds[job["kind"]]
-        steps = request["steps"]
-        all_examples = min(steps * self._examples[item.nodeid], MAX_DECISIONS)  # repaired, it goes through them all
-        self.board.limit(max(steps, all_examples))
+        steps, examples = request["steps"], self._examples[item.nodeid]  # a repaired test goes through them all
+        self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
         kind.apply(job)
