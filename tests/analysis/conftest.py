@@ -1,3 +1,4 @@
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -52,6 +53,25 @@ def shop(measured_shops: Callable[..., Path], tmp_path: Path) -> Path:
     with closing(sqlite3.connect(folder / ".coverage")) as db, db:
         db.execute("update file set path = replace(path, ?, ?)", (str(measured), str(folder)))
     return folder
+
+
+@pytest.fixture(scope="session")
+def processes_with() -> Callable[[str], list[int]]:
+    """Finds the processes whose command line contains a text, but for this one and those that have ended."""
+
+    def find(mark: str) -> list[int]:
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (folder / "cmdline").read_bytes().decode(errors="replace")
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if mark in words and state not in "ZX" and folder.name != str(os.getpid()):
+                found.append(int(folder.name))
+        return found
+
+    return find
 
 
 # paper 000, Figure 1: blocks b1 to b4 (after entry 0 and exit 1), edges e1 to e6, which of seven tests takes which

@@ -245,7 +245,7 @@ def test_fresh_processes_find_the_same(machine, project):
     assert answer.outcome is Outcome.PASSED
 
 
-def test_a_machine_that_is_killed_is_reported(project):
+def test_a_machine_that_is_killed_is_reported(project, processes_with):
     others = set(processes_with(str(project)))
     with Machine(PYTEST, project, MODULE, [name_of("test_plain")]) as machine:
         for pid in set(processes_with(str(project))) - others:
@@ -265,20 +265,6 @@ def test_a_module_that_can_not_be_collected(project):
 
 
 # what is left running
-
-
-def processes_with(mark):
-    """The processes whose command line contains a text, but for this one."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().decode(errors="replace")
-            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if mark in words and state not in "ZX" and folder.name != str(os.getpid()):
-            found.append(int(folder.name))
-    return found
 
 
 def until(condition, seconds=20):
@@ -301,7 +287,7 @@ def wait(wanted):
 
 
 @pytest.fixture
-def hanging(tmp_path):
+def hanging(tmp_path, processes_with):
     """A project whose test, once it is switched, starts a process and does not end; and the mark of that process."""
 
     def make(*, apart=False, end="time.sleep(300)"):
@@ -328,7 +314,7 @@ def investigating(folder, *arguments, **how):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_path, hanging, number):
+def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_path, hanging, processes_with, number):
     mark = hanging(apart=True)
     recorded(tmp_path)
     with investigating(tmp_path) as process:
@@ -339,7 +325,7 @@ def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_p
     until(lambda: not processes_with(str(tmp_path)))
 
 
-def test_nothing_is_left_running_when_a_test_crashes(tmp_path, hanging):
+def test_nothing_is_left_running_when_a_test_crashes(tmp_path, hanging, processes_with):
     mark = hanging(end="import os; os.abort()")
     with Machine(PYTEST, tmp_path, "test_waiting.py", ["test_waiting.py::test_it"]) as machine:
         test = RepeatedTest("test_waiting.py::test_it", machine)

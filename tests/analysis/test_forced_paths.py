@@ -3,7 +3,6 @@
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -360,7 +359,7 @@ def test_single_decisions_become_evidence(tests, workspace):
     ]
 
 
-def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace):
+def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace, processes_with):
     spectrum = Spectrum.from_matrix([[1]], failed=[True], tests=["test_shop.py::test_wait"])
     inquiry = PathInquiry(workspace, COMMAND, failing("test_wait"), spectrum, technique="apg-decisions")
     token, ended = Token(), []
@@ -384,19 +383,3 @@ def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(works
     assert not inquiry.report.complete
     assert not processes_with("test-that-waits")
     assert processes_with(str(workspace)) == machines
-
-
-def processes_with(mark):
-    """The processes that have a text among their arguments, without those that have ended."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words, state = (
-                (folder / "cmdline").read_bytes(),
-                (folder / "stat").read_text().rpartition(")")[2].split()[0],
-            )
-        except OSError:
-            continue
-        if mark.encode() in words and state not in "ZX":
-            found.append(folder.name)
-    return found
