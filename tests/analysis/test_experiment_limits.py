@@ -9,6 +9,7 @@ import pytest
 
 from suspectra.cli import run
 from suspectra.experiments import repeated_test
+from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.switching import switches
@@ -71,3 +72,14 @@ def test_repairs_are_confirmed_for_a_second_after_the_time_is_up(monkeypatch, se
     assert not test.complete
     assert test.pending == 0
     assert runs.now < end + CONFIRMING_S + seconds
+
+
+def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
+    function = "test_" + "name" * 60
+    names = [f"test_many.py::{function}[{n}]" for n in range(600)]  # more than an environment variable may contain
+    source = f"import pytest\n\n@pytest.mark.parametrize('n', range(600))\ndef {function}(n):\n    assert n >= 0\n"
+    (tmp_path / "test_many.py").write_text(source)
+    with Machine(PYTEST, tmp_path, "test_many.py", names) as machine:
+        assert machine.tests == set(names)
+        (answer,) = machine.ask(names[-1], [{"kind": "plain"}], steps=100, seconds=20)
+    assert answer["outcome"] == "passed"

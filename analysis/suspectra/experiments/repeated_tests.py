@@ -15,9 +15,6 @@ from suspectra.experiments.repeated_test import RepeatedTest
 CAN_FORK = hasattr(os, "fork")
 """Whether runs are children of a process that waits."""
 
-MAX_TESTS = 500
-"""Tests that a machine keeps, failing ones first: their names have to fit into an environment variable."""
-
 _Made = TypeVar("_Made")
 
 
@@ -218,12 +215,11 @@ class RepeatedTests:
     def _machine(self, file: str) -> Machine | FreshRuns:
         if CAN_FORK:
             tests = [name for name, module in self._file_of.items() if module == file]
-            tests.sort(key=lambda name: name not in self._failing)  # stable
             machine: Machine | FreshRuns = Machine(
                 self._command,
                 self._workspace,
                 file,
-                tests[:MAX_TESTS],
+                tests,
                 tuple(self._kinds),
                 self._excluded,
                 self._original,

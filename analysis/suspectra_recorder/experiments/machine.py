@@ -63,7 +63,7 @@ def begin() -> None:
     """
     global _begun
     if VARIABLE in os.environ and _begun is None:
-        order = Order.from_json(os.environ[VARIABLE])
+        order = Order.from_file(os.environ[VARIABLE])
         order.import_from_workspace()
         _begun = _Machine(order)
         _begun.hook.install()
@@ -155,7 +155,8 @@ class _Machine:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
         yield
-        wanted = [item for item in items if item.nodeid in self.order.tests]
+        names = frozenset(self.order.tests)
+        wanted = [item for item in items if item.nodeid in names]
         for item in wanted:
             self._examples[item.nodeid] = _use_same_examples(item)
             for marker in item.iter_markers():

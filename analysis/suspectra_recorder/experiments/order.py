@@ -12,7 +12,9 @@ from suspectra_recorder.settings import BOOTSTRAP_FOLDER, WORKSPACE_VARIABLE
 __builtins__ = own.builtins
 
 VARIABLE = "SUSPECTRA_EXPERIMENTS"
-"""The environment variable that contains the order as JSON."""
+"""The environment variable that names the file with the order: a system limits how long a variable may be."""
+
+_FILE = "order.json"
 
 PLUGIN = "suspectra_experiments"
 """The plugin that makes this package importable where it is not installed, and starts the machine."""
@@ -33,7 +35,8 @@ class Order:
     kinds : tuple of str
         The kinds of jobs that will be asked for; ``plain``, ``trace`` and ``switch`` always can be.
     scratch : str
-        A folder for what tests write to ``tmp_path``; the process that starts the machine removes it.
+        A folder for the order itself, and for what tests write to ``tmp_path``; the process that starts the machine
+        removes it.
     excluded : tuple of str
         The names of markers; tests that have one are never run.
     original : str
@@ -50,7 +53,7 @@ class Order:
 
     Examples
     --------
-    >>> order = Order("/work/copy", ("test_price.py",), ("switch",), "/tmp/scratch", original="/work/shop")
+    >>> order = Order("/work/copy", ("test_price.py",), ("switch",), str(folder), original="/work/shop")
     >>> environ = {"PYTEST_ADDOPTS": "-q"}
     >>> order.put_into(environ)
     >>> environ["PYTEST_ADDOPTS"]
@@ -58,7 +61,7 @@ class Order:
 
     The process that was started in this environment:
 
-    >>> found = Order.from_json(environ[VARIABLE])
+    >>> found = Order.from_file(environ[VARIABLE])
     >>> found.take_out_of(environ)
     >>> environ, found.kinds
     ({'PYTEST_ADDOPTS': '-q'}, ('switch',))
@@ -77,20 +80,21 @@ class Order:
     environment: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, text: str) -> Order:
-        """The order out of :data:`VARIABLE`.
+    def from_file(cls, path: str) -> Order:
+        """Read the order from the file that :data:`VARIABLE` names.
 
         Parameters
         ----------
-        text : str
-            What the variable contains.
+        path : str
+            The file.
 
         Returns
         -------
         Order
-            As :meth:`put_into` put it there.
+            As :meth:`put_into` wrote it.
         """
-        values = json.loads(text)
+        with open(path, encoding="utf-8") as stream:
+            values = json.loads(stream.read())
         tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded")}
         return cls(**{**values, **tuples})
 
@@ -104,7 +108,9 @@ class Order:
         """
         environ.pop(WORKSPACE_VARIABLE, None)  # where every pytest is recorded, an altered run is none of them
         before = {name: environ.get(name) for name in _CHANGED}
-        environ[VARIABLE] = json.dumps({**asdict(self), "environment": before})
+        environ[VARIABLE] = os.path.join(self.scratch, _FILE)
+        with open(environ[VARIABLE], "w", encoding="utf-8") as stream:
+            stream.write(json.dumps({**asdict(self), "environment": before}))
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (BOOTSTRAP_FOLDER, before["PYTHONPATH"])))
         environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (f"-p {PLUGIN}", before["PYTEST_ADDOPTS"])))
         environ.setdefault("PYTHONHASHSEED", "0")  # sets of strings have the same order in each machine
