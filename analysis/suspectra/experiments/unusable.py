@@ -10,6 +10,8 @@ CURE_OF_A_PASS = (
 )
 """For a test that fails in the recording and passes alone."""
 
+_CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases, let a test have only those that fail"
+
 _ALONE = {
     Outcome.PASSED: "passes when it runs alone",
     Outcome.FAILED: "fails when it runs alone",
@@ -52,5 +54,6 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0)
         cause = f"{test} takes more than {seconds:.0f} s"
     else:
         cause = f"{test} {_ALONE[outcome]}"
-    cure = CURE_OF_A_PASS if outcome is Outcome.PASSED else "record the tests again, or choose another test"
+    cures = {Outcome.PASSED: CURE_OF_A_PASS, Outcome.STEPS: _CURE_OF_A_LONG_ONE, Outcome.TIMEOUT: _CURE_OF_A_LONG_ONE}
+    cure = cures.get(outcome, "record the tests again, or choose another test")
     return EvidenceError(Problem("", "", cause, cure))
