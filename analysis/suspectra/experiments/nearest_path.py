@@ -196,8 +196,9 @@ class NearPaths:
             yield "`suspectra paths --technique cause-transitions` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
-                f"No passing test goes near: {nearest.test} shares {nearest.aligned:,} of {_in_words(events)}. "
-                "A test that does nearly the same, and passes, would tell more; --technique apg needs none."
+                f"Even the nearest passing test mostly goes another way: {nearest.test} shares {nearest.aligned:,} of "
+                f"{_in_words(events)}. A test that does nearly the same, and passes, would tell more; "
+                "--technique apg needs none."
             )
         if not self.compared and not pending:
             yield (
