@@ -9,7 +9,9 @@ def main() -> None:
     """Run the command line and leave the process with its status, also where it is interrupted while it is loaded."""
     try:
         from suspectra import cli
+        from suspectra.compiler_warnings import ignore_compiler_warnings
 
+        ignore_compiler_warnings()
         cli.main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

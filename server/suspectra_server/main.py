@@ -10,6 +10,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+from suspectra.compiler_warnings import ignore_compiler_warnings
 from suspectra.errors import UsageError
 from suspectra_server.server import make_server
 from suspectra_server.session.memory import reuse_memory
@@ -116,6 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.trusted and not (given.tcp or given.ws or given.unix):
         parser.error("--trusted goes with --tcp, --ws or --unix")
     reuse_memory()
+    ignore_compiler_warnings()
     try:
         return serve(tcp=given.tcp, ws=given.ws, unix=given.unix, trusted=given.trusted, token_path=given.token_file)
     except UsageError as error:
