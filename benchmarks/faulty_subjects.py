@@ -1,4 +1,5 @@
-"""Programs with known faults, as folders: those of `faulty_programs`, and others rebuilt from source distributions.
+"""Programs with known faults, as folders: those of `faulty_programs`, and others rebuilt from source distributions and
+histories.
 
 A subject is a folder with a program, its tests and a file `faults.txt`, as `suspectra evaluate` reads it:
 
@@ -27,11 +28,12 @@ from pathlib import Path
 
 import numpy as np
 from classic_subjects import make as make_classics
+from fixed_faults import make_listed
 from peer_subjects import SUBJECTS, from_sdist
 
 FAULTS = "faults.txt"
 PROGRAMS = Path(__file__).parent / "faulty_programs"
-FAMILIES = ("small", "classic", "mutants", "releases", "sqlparse")
+FAMILIES = ("small", "classic", "fixes", "mutants", "releases", "sqlparse")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", ".git")
 _RELEASE = re.compile(r"sdist ([A-Za-z0-9_]+)[- ]([0-9.]*[0-9])")
 _KIND = re.compile(r"#\s*([^:]+)")
@@ -74,6 +76,8 @@ def subjects(wanted: list[str], only: list[str], cache: Path, corpus: Path | Non
             folder = cache / "subjects" / one
             if one == "classic":
                 make_classics(folder)
+            elif one == "fixes":
+                make_listed(folder, cache / "clones")
             elif one == "sqlparse":
                 rebuild_sqlparse(folder)
             elif corpus is None:

@@ -3,6 +3,7 @@
     python benchmarks/state_based.py                                      # the programs of benchmarks/faulty_programs
     python benchmarks/state_based.py --subjects mutants --subjects releases --corpus CORPUS --cache DIR
     python benchmarks/state_based.py --subjects sqlparse --technique investigation
+    python benchmarks/state_based.py --subjects fixes --technique investigation   # clones twelve projects
     python benchmarks/state_based.py --subjects FOLDER                    # subjects of your own
 
 `faulty_subjects.py` describes what a subject is. Of each, the tests are recorded once in a copy. Then each technique
@@ -38,6 +39,7 @@ from typing import Any
 
 import numpy as np
 from faulty_subjects import FAMILIES, FAULTS, LEFT_OUT, Subject, subjects
+from fixed_faults import PACKAGES as PACKAGES_OF_FIXES
 
 from suspectra.causes.techniques import TECHNIQUES as CAUSES
 from suspectra.errors import NothingToRank
@@ -60,7 +62,7 @@ EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if entry.info.ne
 MEASURED = (*EXPERIMENTING, *CAUSES, *PATHS)
 TOP = (1, 3, 5)
 _LEFT = re.compile(r"(\d+) of (\d+) nodes left")
-PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import
+PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import but `fixes`
 MAX_EXTRA_S = 600  # seconds beyond those that it gets, after which an investigation is ended
 Result = dict[str, Any]
 
@@ -68,15 +70,15 @@ Result = dict[str, Any]
 # measuring
 
 
-def environment_of(cache: Path) -> Path:
+def environment_of(cache: Path, name: str = "environment", packages: Sequence[str] = PACKAGES) -> Path:
     """The interpreter that runs the tests of subjects."""
-    home = cache / f"environment-py{sys.version_info[0]}{sys.version_info[1]}"
+    home = cache / f"{name}-py{sys.version_info[0]}{sys.version_info[1]}"
     python = home / "bin" / "python"
     if not (home / "ready").exists():
         shutil.rmtree(home, ignore_errors=True)
         venv.create(home, with_pip=True)
         subprocess.run(
-            [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", *PACKAGES], check=True
+            [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", *packages], check=True
         )
         (home / "ready").touch()
     return python
@@ -384,10 +386,12 @@ def main() -> None:
     chosen = parser.parse_args()
     techniques = [*OBSERVING, *(chosen.technique or MEASURED)]
     python = environment_of(chosen.cache)
+    fixes = (*PACKAGES, *PACKAGES_OF_FIXES)
+    others = {"fixes": environment_of(chosen.cache, "fixes", fixes)} if "fixes" in (chosen.subjects or ()) else {}
     results = Results(chosen.results or chosen.cache / "results.jsonl", again=chosen.again)
     families: dict[str, dict[str, dict[str, Result]]] = {}
     for subject in subjects(chosen.subjects or ["small"], chosen.only, chosen.cache, chosen.corpus):
-        measure(subject, techniques, chosen.seconds, python, results)
+        measure(subject, techniques, chosen.seconds, others.get(subject.family, python), results)
         for name in techniques:
             if result := results.for_subject(subject, name, chosen.seconds):
                 families.setdefault(subject.family, {}).setdefault(name, {})[subject.name] = result
