@@ -338,7 +338,7 @@ def test_suspicious_states_are_preferred_by_the_weighted_technique(subject):
 
 def test_values_are_left_alone_where_they_may_do_harm(subject):
     alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
-    search, steps = searched(alterations, harmful=lambda file, line: file == "mid.py")
+    search, steps = searched(alterations, harmful=lambda file: file == "mid.py")
     altered = {one.line for step in steps for one in step.cut if one.polluted}
     assert altered == {9}
     before = alterations.count

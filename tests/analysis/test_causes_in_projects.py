@@ -169,13 +169,12 @@ def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, c
 
 
 EXPORT = """\
-import os
-
 SUFFIX = ".txt"
 
 
-def add_suffix(name):
-    os.rename(name, name + SUFFIX)
+def write(name, number):
+    with open(name + SUFFIX, "w") as out:
+        out.write(str(number))
 
 
 def more(number):
