@@ -25,7 +25,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.streams import most_alike
-from suspectra.experiments.system_use import SystemUse
+from suspectra.experiments.system_use import system_use
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 _FAILS_LATER = "nothing was found with which the test passes; with what was found it fails later than before"
@@ -103,8 +103,7 @@ class Inquiry:
     explained_by: State | None = field(default=None, init=False)
     _search: CauseSearch | None = field(default=None, init=False)
     _began: float = field(default=0.0, init=False)
-    _uses: dict[str, SystemUse] = field(default_factory=dict, init=False)  # by file
-    _left_out: dict[str, str] = field(default_factory=dict, init=False)  # by file, what may do harm there
+    _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
 
     def steps(self) -> Generator[Narrowing]:
         """Search until the causes can't be narrowed down any further, or the time is up.
@@ -137,8 +136,8 @@ class Inquiry:
                 if self._search is not None and self._search.fails_later and self._search.report.roots:
                     self.problems.append(Problem("", "", _FAILS_LATER, _READ_AS_HINT))
                 if self._search is not None and (files := sorted(self._search.left_alone)):
-                    left_out = ", ".join(f"{file} ({self._left_out[file]})" for file in files)
-                    cause = f"no other values were tried in code that may do harm: {left_out}"
+                    left_out = ", ".join(f"{file} ({self._uses[file]})" for file in files)
+                    cause = f"no other values were tried in modules that may do harm: {left_out}"
                     self.problems.append(Problem("", "", cause, HOW_TO_ALLOW))
 
     @property
@@ -226,14 +225,12 @@ class Inquiry:
                 continue  # it was not collected
         return KnownValues(noted, others)
 
-    def _harmful(self, file: str, line: int) -> bool:
+    def _harmful(self, file: str) -> bool:
         if self.safety.all_modules:
             return False
         if file not in self._uses:
-            self._uses[file] = SystemUse.from_source(self.suspects.read(file) or b"")
-        if use := self._uses[file].at(line):
-            self._left_out.setdefault(file, use)
-        return bool(use)
+            self._uses[file] = system_use(self.suspects.read(file) or b"")
+        return bool(self._uses[file])
 
 
 def _noted(test: RepeatedTest, name: str, seconds: float) -> NotedValues:

@@ -41,7 +41,7 @@ class CauseSearch:
     passes : callable
         Whether a passing test executes the statement in a file at a line; for weighted techniques.
     harmful : callable
-        Whether no other values may be put into the states of a file's line.
+        Whether no other values may be put into the states of a file.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class CauseSearch:
         read: Read = lambda file: None,
         at: At = lambda file, line: 1.0,
         passes: Callable[[str, int], bool] = lambda file, line: False,
-        harmful: Callable[[str, int], bool] = lambda file, line: False,
+        harmful: Callable[[str], bool] = lambda file: False,
     ):
         self._began = time.monotonic()
         self._half = self._began + (alterations.end - self._began) / 2
@@ -212,9 +212,10 @@ class CauseSearch:
         )
 
 
-def _harmful(trace: DependenceTrace, harmful: Callable[[str, int], bool]) -> Bools:
-    """Assigned values where wrong ones may do harm; decisions have no other values than their own."""
-    of_site = np.array([site.kind == "value" and harmful(site.file, site.line) for site in trace.sites], bool)
+def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
+    """Assigned values of files in which wrong ones may do harm; decisions have no other values than their own."""
+    files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
+    of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
     return of_site[trace.graph.site]
 
 

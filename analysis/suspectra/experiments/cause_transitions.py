@@ -25,7 +25,7 @@ from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.state_pair import Side, StatePair
-from suspectra.experiments.system_use import SystemUse
+from suspectra.experiments.system_use import system_use
 from suspectra.experiments.unusable import unusable
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.structure import comparable_points
@@ -178,20 +178,13 @@ class CauseTransitions(PathSearcher):
         )
 
     def _leave_out_harm(self, pair: StatePair) -> None:
-        """Alter nothing in code that may do harm."""
+        """Alter nothing in modules that may do harm."""
         workspace = self.setting.tests.machine(self.setting.test.name).workspace
         read = SourceReader(workspace)
         for file in sorted({pair.location(at).file for at, _ in pair.points}):
-            system = SystemUse.from_source(read(file) or b"")
-            inside = [pair.location(at) for at, _ in pair.points if pair.location(at).file == file]
-            if used := next(filter(None, (system.at(place.line) for place in inside)), ""):
-                pair.points = [
-                    (at, other)
-                    for at, other in pair.points
-                    if (place := pair.location(at)).file != file or not system.at(place.line)
-                ]
-                where = "its functions" if system.everywhere else "functions that lead there"
-                note = f"{file} uses {used}, so nothing was altered in {where}: {HOW_TO_ALLOW}."
+            if used := system_use(read(file) or b""):
+                pair.points = [point for point in pair.points if pair.location(point[0]).file != file]
+                note = f"{file} uses {used}, so nothing was altered in its functions: {HOW_TO_ALLOW}."
                 self._harm += [note] if note not in self._harm else []
 
     def _passing_side(self, test: str) -> Side | None:

@@ -21,7 +21,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
-from suspectra.experiments.system_use import SystemUse
+from suspectra.experiments.system_use import system_use
 from suspectra.location import Location
 from suspectra.spectrum import Spectrum
 
@@ -349,8 +349,7 @@ class _Underway:
             investigation.workspace,
             forks=investigation.forks,
         )
-        self._uses: dict[str, SystemUse] = {}
-        self._left_out: dict[str, str] = {}  # by file, what may do harm there
+        self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}
         self.schedule = Schedule(self._streams())
@@ -358,10 +357,10 @@ class _Underway:
     @property
     def notices(self) -> Sequence[Problem]:
         """What is different from a run by pytest itself, and what is left out."""
-        if not self._left_out:
+        left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]
+        if not left_out:
             return self._tests.notices
-        left_out = ", ".join(f"{file} ({use})" for file, use in self._left_out.items())
-        cause = f"no wrong values and mutants were tried in code that may do harm: {left_out}"
+        cause = f"no wrong values and mutants were tried in modules that may do harm: {', '.join(left_out)}"
         return [*self._tests.notices, Problem("", "", cause, HOW_TO_ALLOW)]
 
     @property
@@ -464,13 +463,9 @@ class _Underway:
 
         def harmless_at(file: str, line: int) -> float:
             suspicion = at(file, line)
-            if suspicion <= 0:
-                return 0.0
-            if file not in self._uses:
-                self._uses[file] = SystemUse.from_source(self._suspects.read(file) or b"")
-            if use := self._uses[file].at(line):
-                self._left_out.setdefault(file, use)
-            return 0.0 if use else suspicion
+            if suspicion > 0 and file not in self._uses:
+                self._uses[file] = system_use(self._suspects.read(file) or b"")
+            return suspicion if suspicion > 0 and not self._uses[file] else 0.0
 
         return harmless_at
 

@@ -70,7 +70,7 @@ class PathOptions:
     order : Order, optional
         What makes a path near.
     all_modules : bool, optional
-        Whether states of code that may do harm are altered too; see `suspectra.experiments.system_use`.
+        Whether states of modules that may do harm are altered too; see `suspectra.experiments.system_use`.
     ask : callable, optional
         Asks the user whether an outcome is right, for techniques that find inputs for which no test knows that. It gets
         the question, and gives None where the user does not know.

@@ -13,7 +13,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.processes.scratch import ScratchFolder
 
 HOW_TO_ALLOW = "allow it with --all-modules, best with --copy; editors have settings for both"
-"""How other values can be tried in code that may do harm, for people."""
+"""How other values can be tried in modules that may do harm, for people."""
 
 _NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "__pycache__", ".tox", ".nox"})
 
@@ -27,7 +27,7 @@ class Safety:
     excluded : tuple of str
         The names of markers; tests that have one are never run.
     all_modules : bool
-        Whether wrong values and mutants are also tried in code that may do harm; see `system_use`.
+        Whether wrong values and mutants are also tried in modules that may do harm; see `system_use`.
     copy : bool
         Whether tests run in a temporary copy of the workspace.
 

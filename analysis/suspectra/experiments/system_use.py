@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 # fmt: off
 _HARMLESS = {
@@ -63,151 +62,44 @@ _OPENING = re.compile(r"(?=[^:|]*[wax+])[rwaxbtU+]{1,4}(?:[:|]\w*)?")
 """Modes that write."""
 
 
-@dataclass(frozen=True)
-class SystemUse:
-    r"""What a module uses of files, programs, connections or databases that may do harm.
+def system_use(source: bytes) -> str:
+    r"""Find what a module uses of files, programs, connections or databases that may do harm.
 
     Code that gets wrong values may delete, overwrite or send. What only reads does not count, such as ``os.path`` and
-    files that are opened to be read; nor does ``tempfile``, whose files are new ones. Use of a module such as ``os`` or
-    ``subprocess`` counts for all that is in the source, as it may be handed from one function to another. A file that a
-    function writes counts for this function, and for all that name it, directly or by way of others.
+    files that are opened to be read; nor does ``tempfile``, whose files are new ones.
 
     Parameters
     ----------
-    everywhere : str
-        The first use that counts for the whole source, such as ``os.remove``; empty for none.
-    functions : tuple of (int, int, str)
-        The first and the last line of each function that writes or names one that does, and what is written with.
+    source : bytes
+        The source of the module.
+
+    Returns
+    -------
+    str
+        The first use in the source, such as ``os.remove``; empty for none, and for what is no Python.
 
     Examples
     --------
-    >>> SystemUse.from_source(b"import os\nos.remove('all')").at(1)
+    >>> system_use(b"import os\nos.remove('all')")
     'os.remove'
-    >>> SystemUse.from_source(b"from os import path, environ\nimport shutil as s\ns.which(environ['EDITOR'])")
-    SystemUse(everywhere='', functions=())
-    >>> report = b"def total(xs):\n    return sum(xs)\n\ndef save(path, xs):\n    open(path, 'w').write(str(xs))\n"
-    >>> use = SystemUse.from_source(report)
-    >>> use.at(2), use.at(5)
-    ('', "open(…, 'w')")
+    >>> system_use(b"from os import path, environ\nimport shutil as s\ns.which(environ['EDITOR'])")
+    ''
+    >>> system_use(b"import urllib.request")
+    'urllib.request'
+    >>> system_use(b"open('notes').read()"), system_use(b"open('notes', 'a').write('one more')")
+    ('', "open(…, 'a')")
     """
-
-    everywhere: str = ""
-    functions: tuple[tuple[int, int, str], ...] = ()
-
-    @classmethod
-    def from_source(cls, source: bytes) -> SystemUse:
-        """Look for it in the source of a module.
-
-        Parameters
-        ----------
-        source : bytes
-            The source.
-
-        Returns
-        -------
-        SystemUse
-            Without any use for what is no Python.
-        """
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return cls()
-        nodes = list(ast.walk(tree))
-        modules: dict[str, str] = {}
-        everywhere = next(_uses_of_modules(nodes, modules), "")
-        if everywhere:
-            return cls(everywhere)
-        paths = any(isinstance(node, ast.Import | ast.ImportFrom) and _imports(node, "pathlib") for node in nodes)
-        methods = _WRITING | _WRITING_PATHS if paths else _WRITING.difference(_own_methods(nodes))
-        parts = list(_parts(tree.body))
-        written = [_written(part.nodes, modules, methods) for part in parts]
-        outside = next((use for part, use in zip(parts, written, strict=True) if use and not part.is_function), "")
-        if outside:
-            return cls(outside)
-        return cls("", tuple(_with_callers(parts, written)))
-
-    def at(self, line: int) -> str:
-        """What counts for one line.
-
-        Parameters
-        ----------
-        line : int
-            From 1.
-
-        Returns
-        -------
-        str
-            The use; empty for none.
-        """
-        return self.everywhere or next((use for first, last, use in self.functions if first <= line <= last), "")
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return next(_uses(tree), "")
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A function with what is in it, or a statement outside of functions; by which names others get at it."""
-
-    first: int
-    last: int
-    names: frozenset[str]
-    nodes: tuple[ast.AST, ...]
-    is_function: bool
-
-    @property
-    def mentioned(self) -> frozenset[str]:
-        """The names of variables, functions and attributes in it."""
-        found = [getattr(node, "id", None) or getattr(node, "attr", None) for node in self.nodes]
-        return frozenset(name for name in found if name)
-
-
-def _parts(body: Sequence[ast.stmt], owner: str = "") -> Iterator[_Part]:
-    for node in body:
-        nodes = tuple(ast.walk(node))
-        if isinstance(node, ast.ClassDef):
-            yield from _parts(node.body, node.name)
-            heads = (*node.bases, *node.keywords, *node.decorator_list)
-            inside = tuple(part for head in heads for part in ast.walk(head))
-            # who names a class gets at those from which it inherits
-            yield _Part(node.lineno, node.lineno, frozenset({node.name}), inside, is_function=False)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            # Python itself calls methods such as `__exit__`: who names the class may get there
-            special = owner and node.name.startswith("__") and node.name.endswith("__")
-            names = frozenset({owner if special else node.name})
-            yield _Part(first, node.end_lineno or node.lineno, names, nodes, is_function=True)
-        else:
-            stored = (one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-            yield _Part(node.lineno, node.end_lineno or node.lineno, frozenset(stored), nodes, is_function=False)
-
-
-def _with_callers(parts: Sequence[_Part], written: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """The functions that write, and those that name them, directly or by way of others."""
-    found = dict(enumerate(written))
-    by_name: dict[str, list[int]] = {}
-    for number, part in enumerate(parts):
-        for name in part.mentioned:
-            by_name.setdefault(name, []).append(number)
-    waiting = [number for number, use in found.items() if use]
-    while waiting:
-        number = waiting.pop()
-        for name in parts[number].names:
-            for other in by_name.get(name, ()):
-                if not found[other]:
-                    found[other] = found[number]
-                    waiting.append(other)
-    for number, part in enumerate(parts):
-        if found[number] and part.is_function:
-            yield part.first, part.last, found[number]
-
-
-def _written(nodes: Sequence[ast.AST], modules: Mapping[str, str], methods: Container[str]) -> str:
-    """With what some code writes, the first in the source; empty if it does not."""
-    calls = (node for node in nodes if isinstance(node, ast.Call))
-    return next((use for call in calls for use in _writes(call, modules, methods)), "")
-
-
-def _uses_of_modules(nodes: Sequence[ast.AST], modules: dict[str, str]) -> Iterator[str]:
-    """Uses of modules for files, programs, connections and databases; `modules` gets what all modules are called."""
+def _uses(tree: ast.Module) -> Iterator[str]:
     names: dict[str, str] = {}  # what the modules of `_HARMLESS` are called in this one
+    modules: dict[str, str] = {}  # and what all modules are
+    nodes = list(ast.walk(tree))
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -233,6 +125,11 @@ def _uses_of_modules(nodes: Sequence[ast.AST], modules: dict[str, str]) -> Itera
     for node in nodes:
         if isinstance(node, ast.Attribute) and _is_connected(dotted := _dotted(node, modules)):
             yield dotted
+    imports_paths = any(isinstance(node, ast.Import | ast.ImportFrom) and _imports(node, "pathlib") for node in nodes)
+    methods = _WRITING | _WRITING_PATHS if imports_paths else _WRITING.difference(_own_methods(nodes))
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            yield from _writes(node, modules, methods)
 
 
 def _is_harmless(module: str, name: str) -> bool:
