@@ -24,7 +24,10 @@ PROPERTY = (
 )
 
 
-@pytest.mark.parametrize("test", [LOOP, PROPERTY], ids=["loop", "property"])
+SLOW = PROPERTY.replace("max_examples=300", "max_examples=120").replace("    for n", "    time.sleep(0.01)\n    for n")
+
+
+@pytest.mark.parametrize("test", [LOOP, PROPERTY, f"import time\n{SLOW}"], ids=["loop", "property", "slow property"])
 def test_a_test_that_fails_in_the_first_of_many_examples_can_be_repaired(tmp_path, capsys, test):
     (tmp_path / "sign.py").write_text(SIGN)
     (tmp_path / "test_sign.py").write_text(test)

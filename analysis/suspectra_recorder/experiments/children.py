@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -38,6 +39,8 @@ class Children:
         The descriptor of the socket they come from.
     run : _Run
         Runs one job of a request in the process that calls it, and gives the answer.
+    seconds : callable, optional
+        How long a run of a request may take; by default as long as the request says.
 
     Examples
     --------
@@ -50,10 +53,12 @@ class Children:
     >>> ours.close()
     """
 
-    def __init__(self, channel: int, run: _Run):
+    def __init__(
+        self, channel: int, run: _Run, seconds: Callable[[Request], float] = lambda request: request["seconds"]
+    ):
         os.set_inheritable(channel, False)
         self._channel = socket.socket(fileno=channel)
-        self._run = run
+        self._run, self._seconds = run, seconds
 
     def serve(self, greeting: Greeting) -> None:
         """Answer until the other end of the channel is closed.
@@ -69,6 +74,7 @@ class Children:
             if request.get("fork"):
                 self._forks(request)
                 continue
+            request["seconds"] = self._seconds(request)
             left = list(request["jobs"])
             while left:
                 answered = self._child(request, left)

@@ -34,6 +34,8 @@ __builtins__ = own.builtins
 
 NAME = "suspectra-machine"
 _MAX_ERRORS = 20  # of collection, that are passed on
+_EXAMPLE_S = 0.02  # for each further example of a property
+_MAX_EXAMPLES_S = 4.0  # for all of them: who asks waits so much longer
 # options of others that would run tests elsewhere or again, or write files that somebody waits for
 _SWITCHED_OFF = {
     "numprocesses": 0,
@@ -240,7 +242,12 @@ class _Machine:
         gc.freeze()  # what is there is not touched by a collection, so children share it
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about forks
-            Children(self.order.channel, self.run).serve(self.greeting())
+            Children(self.order.channel, self.run, self._seconds).serve(self.greeting())
+
+    def _seconds(self, request: Request) -> float:
+        """How long a run may take: a property that is repaired goes through all of its examples."""
+        more = self._examples.get(request["test"], 1) - 1
+        return request["seconds"] + min(more * _EXAMPLE_S, _MAX_EXAMPLES_S)
 
     def _run_one(self) -> None:
         request: Request = json.loads(self.order.request)
