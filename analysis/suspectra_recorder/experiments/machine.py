@@ -34,8 +34,10 @@ __builtins__ = own.builtins
 
 NAME = "suspectra-machine"
 _MAX_ERRORS = 20  # of collection, that are passed on
-_EXAMPLE_S = 0.02  # for each further example of a property
-_MAX_EXAMPLES_S = 4.0  # for all of them: who asks waits so much longer
+_EXAMPLE_S = 0.02
+"""What an altered run gets for each further example of a property: a repaired one goes through all of them."""
+_MAX_EXAMPLES_S = 4.0
+"""For all examples together: who asks waits for an answer so much longer."""
 # options of others that would run tests elsewhere or again, or write files that somebody waits for
 _SWITCHED_OFF = {
     "numprocesses": 0,
