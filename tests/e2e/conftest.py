@@ -26,7 +26,8 @@ import numpy as np
 import pynvim
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, FrameLocator, Locator, Page, sync_playwright
+from playwright.sync_api import BrowserContext, FrameLocator, Locator, Page, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Two stories run at a time, each worker in this order, so the longest come first among those.
     """
-    items.sort(key=lambda item: ("chromium" in item.fixturenames, item.get_closest_marker("long") is None))
+    items.sort(key=lambda item: ("new_page" in item.fixturenames, item.get_closest_marker("long") is None))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -686,27 +687,51 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, dict, 
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Callable[[], Browser]]:
-    """A browser: one for all tests, and another one if that is lost."""
-    started: list[Browser] = []
+def new_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int, int], Page]]:
+    """Opens a page of a width and a height in Chromium: `new_page(1300, 860)`.
 
-    def browser() -> Browser:
-        if not started or not started[-1].is_connected():
-            arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--force-color-profile=srgb"]
-            started.append(playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments))
-        return started[-1]
+    One browser for all tests, and another one if that is lost. Its profile is on disk, so that what it has fetched and
+    compiled for one test it has for the next.
+    """
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--force-color-profile=srgb"]
+    started: list[BrowserContext] = []
+
+    def launch() -> Page:
+        profile = tmp_path_factory.mktemp("profile")
+        path = shutil.which("chromium")
+        started.append(playwright.chromium.launch_persistent_context(profile, executable_path=path, args=arguments))
+        return started[-1].new_page()
+
+    def open_page(width: int, height: int) -> Page:
+        try:
+            page = started[-1].new_page()
+        except (IndexError, PlaywrightError):  # there is none yet, or none any more
+            page = launch()
+        page.set_viewport_size({"width": width, "height": height})
+        return page
 
     with sync_playwright() as playwright:
-        yield browser
+        yield open_page
         for each in started:
             each.close()
 
 
+def forget(page: Page, origin: str) -> None:
+    """Forget what tests before this one stored in the browser, but for what was only fetched."""
+    kinds = "cookies,file_systems,indexeddb,local_storage,websql,service_workers,cache_storage"
+    page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
+
+
 @pytest.fixture
 def workbench(
-    extensions: Path, chromium: Callable[[], Browser], tmp_path: Path, request: pytest.FixtureRequest
+    extensions: Path,
+    new_page: Callable[[int, int], Page],
+    port: int,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Callable[..., Workbench]]:
     """Opens a folder, or a file .code-workspace, in VS Code: `workbench(folder, settings)`."""
+    origin = f"http://127.0.0.1:{port}"
     home = tmp_path / "home"
     data = home / "data"
     name = request.node.name.removeprefix("test_").replace("_", "-")
@@ -727,7 +752,6 @@ def workbench(
     started = []
 
     def start(folder: Path, settings: dict | None = None, *, interpreter=None, trusted: bool = True) -> Workbench:
-        port = free_port()
         # which Python there is, and what is personal, is a matter of the machine; the rest is the user's
         sections = json.loads(MANIFEST.read_text())["contributes"]["configuration"]
         scopes = {name: setting for section in sections for name, setting in section["properties"].items()}
@@ -740,40 +764,51 @@ def workbench(
         log = (ARTIFACTS / f"vscode-{name}.log").open("w")
         options = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
         options += ["--disable-workspace-trust"] * trusted
+        until(lambda: not answers(port), "the workbench of the test before has ended")
         server = subprocess.Popen(
             [*code_server, *options, str(folder)], env=environment, stdout=log, stderr=log, start_new_session=True
         )
         started.append(server)
         until(lambda: answers(port), "code-server answers")
-        page = chromium().new_page(viewport={"width": 1400, "height": 860})
+        page = new_page(1400, 860)
         page.set_default_timeout(TIMEOUT_S * 1000)
-        kind = "workspace" if folder.suffix == ".code-workspace" else "folder"
-        page.goto(f"http://127.0.0.1:{port}/?{kind}={folder}")
         bench = Workbench(page, name, home)
-        bench.see(".monaco-workbench .statusbar-item", patience=90)
         opened.append(bench)
+        forget(page, origin)
+        kind = "workspace" if folder.suffix == ".code-workspace" else "folder"
+        page.goto(f"{origin}/?{kind}={folder}")
+        bench.see(".monaco-workbench .statusbar-item", patience=90)
         return bench
 
     opened: list[Workbench] = []
     ARTIFACTS.mkdir(exist_ok=True)
     yield start
     for bench in opened:
-        bench.picture("end")
-        bench.page.close()
+        with contextlib.suppress(PlaywrightError):  # its browser may be lost
+            bench.picture("end")
+            bench.page.close()
     for server in started:
         os.killpg(server.pid, signal.SIGTERM)
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             server.wait(5)
-        except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):  # what is left of it would answer the next window
             os.killpg(server.pid, signal.SIGKILL)
     if (data / "logs").exists():
         shutil.copytree(data / "logs", ARTIFACTS / f"vscode-{name}-logs", dirs_exist_ok=True)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+@pytest.fixture(scope="session")
+def port() -> Iterator[int]:
+    """Where every workbench answers: always the same, as the browser keeps by it what it has fetched.
+
+    The next port is taken all the time, so that no other run chooses the same one while there is no workbench. A system
+    gives out neither by itself.
+    """
+    for port in range(18_200, 18_400, 2):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port + 1)):
+            socket.create_server(("127.0.0.1", port)).close()
+            yield port
+            return
 
 
 def answers(port: int) -> bool:

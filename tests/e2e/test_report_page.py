@@ -12,13 +12,13 @@ APP = (
 TESTS = "import app\n\ndef test():\n    assert app.find([1], 1) == 1\n"
 
 
-def test_deeply_indented_code_is_not_cut(chromium, tmp_path):
+def test_deeply_indented_code_is_not_cut(new_page, tmp_path):
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "test_app.py").write_text(TESTS)
     suspectra = [sys.executable, "-m", "suspectra"]
     assert subprocess.run([*suspectra, "record"], cwd=tmp_path, check=False).returncode == 1
     subprocess.run([*suspectra, "report", "--html", "page.html"], cwd=tmp_path, check=True)
-    page = chromium().new_page(viewport={"width": 1300, "height": 860})
+    page = new_page(1300, 860)
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_selector("#source .tx")
     assert page.locator("#source .tx").count() >= APP.count("\n")

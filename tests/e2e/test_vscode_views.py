@@ -316,10 +316,8 @@ def test_publishes_the_coverage_of_each_test(opened, wait, document):
     page = bench.page
     assert bench.toasts() == []
     bench.show("Testing")
-    bench.see(ROWS, "ledger").click()
-    bench.press("ArrowRight")
-    bench.see(ROWS, "tests/test_tax.py").click()
-    bench.press("ArrowRight")
+    bench.unfold("ledger")
+    bench.unfold("tests/test_tax.py")
     bench.see(ROWS, "test_rates[")
     bench.picture("tests")
     bench.command("Test: Open Coverage")  # VS Code does so by itself where it was ready when it was published
@@ -357,6 +355,7 @@ def test_the_walkthrough_can_be_walked_and_activation_is_quick(unrecorded, workb
 
 def test_one_test_of_the_explorer_runs_alone(opened, ledger, wait):
     bench, _ = opened()
+    bench.page.set_viewport_size({"width": 1440, "height": 1600})  # beside coverage, too, there is room for the tests
     names = [name for name in ledger_tests(ledger) if name.startswith("tests/test_money.py::")]
     conftest = ledger.folder / "tests" / "conftest.py"
     conftest.write_text(
@@ -365,10 +364,8 @@ def test_one_test_of_the_explorer_runs_alone(opened, ledger, wait):
     )
     ran = ledger.folder / "ran"
     bench.show("Testing")
-    bench.see(ROWS, "ledger").click()
-    bench.press("ArrowRight")
-    bench.see(ROWS, "tests/test_money.py").click()
-    bench.press("ArrowRight")
+    bench.unfold("ledger")
+    bench.unfold("tests/test_money.py")
     row = bench.see(ROWS, names[0].partition("::")[2])
     row.hover()
     row.locator(".action-label[aria-label*='Run Test']").first.click()
