@@ -36,17 +36,27 @@ MANIFEST = ROOT / "vscode-extension" / "package.json"
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
-TIMEOUT_S = 30.0  # seconds: how long something that should happen soon may take on a busy machine
+TIMEOUT_S = 60.0  # seconds: how long something that should happen soon may take on a slow and busy machine
+QUICK_S = 10.0  # seconds: after which what a click or a key should have done at once is tried again
 
 
 def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S):
     """Wait for something to become true, and return what it then is."""
+    __tracebackhide__ = True  # a failure shows who waited
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         if result := happened():
             return result
         time.sleep(0.05)
-    pytest.fail(f"never happened: {what}", pytrace=False)
+    pytest.fail(f"never happened: {what}")
+
+
+def happens(done: Callable[[], object]) -> bool:
+    """Whether it becomes true before it is worth another try."""
+    deadline = time.monotonic() + QUICK_S
+    while not (result := done()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(result)
 
 
 def looked_again(look: Callable[[], object], patience: float = TIMEOUT_S):
@@ -124,14 +134,21 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: begins before shorter ones, so that no worker is left alone with it")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what was measured, and why tests ran again, for people to read."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Print what was measured, and why tests failed or ran again: last, as of a long log the end is read."""
+    yield
     for report in (report for report in terminalreporter.getreports("passed") if report.when == "call"):
         for what, figure in report.user_properties:
             terminalreporter.write_line(f"{what}: {figure}")
-    for report in terminalreporter.getreports("rerun"):
-        reason = report.longreprtext.strip().splitlines()
-        terminalreporter.write_line(f"again: {report.nodeid}: {' '.join(reason[-3:])}")
+    for outcome, said in (("rerun", "again"), ("failed", "failed"), ("error", "failed")):
+        for report in terminalreporter.getreports(outcome):
+            lines = report.longreprtext.splitlines()
+            places = [line for line in lines if re.match(r"tests/\S+:\d+: ", line)]  # that of the test comes first
+            reason = [line for line in lines if re.match("E  ", line)] or [line for line in lines if line][-8:]
+            terminalreporter.write_line(f"{said}: {report.nodeid} ({report.when})")
+            for line in places[:1] + reason[:8]:
+                terminalreporter.write_line(f"    {line}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -488,15 +505,18 @@ class Workbench:
         def given() -> bool:
             self.page.keyboard.press("F1")
             with contextlib.suppress(PlaywrightTimeout):
-                self.pick(title, prefix=">", patience=10)
+                self.pick(title, prefix=">", patience=QUICK_S)
                 return True
             return False
 
         until(given, f"the command {title}")
 
-    def open(self, file: str) -> None:
+    def open(self, file: str, line: int | None = None) -> None:
         self.page.keyboard.press("Control+P")
-        self.pick(file)
+        self.fill(f"{file}:{line}" if line else file)
+        self.see(".quick-input-list .monaco-list-row", file).click()
+        if line:
+            until(lambda: self.cursor() == (file, line), f"line {line} of {file} is open")
 
     def fill(self, text: str, patience: float = TIMEOUT_S) -> None:
         """Write into the list of choices that opens or is open; typed keys could go astray before it has the focus."""
@@ -517,10 +537,26 @@ class Workbench:
             if not chosen.count():
                 button.click(force=True)
                 with contextlib.suppress(PlaywrightTimeout):
-                    chosen.wait_for(timeout=5000)
+                    chosen.wait_for(timeout=QUICK_S * 1000)
             return chosen.count() > 0
 
         until(shown, f"the view {view} is open")
+
+    def act(self, row: Locator, action: str, done: Callable[[], object] | None = None) -> None:
+        """Press the button of a row that is there under the mouse, again where the row was drawn anew meanwhile.
+
+        What may happen twice says whether it is done, so that a click that was lost is repeated, too.
+        """
+        button = row.locator(f".action-label[aria-label*='{action}']").first
+
+        def pressed() -> bool:
+            with contextlib.suppress(PlaywrightTimeout):
+                row.hover(timeout=QUICK_S * 1000)
+                button.click(timeout=QUICK_S * 1000)
+                return done is None or happens(done)
+            return done is not None and bool(done())
+
+        until(pressed, f"{action!r} is pressed")
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -555,11 +591,11 @@ class Workbench:
         """Open a row of the side bar, so that those below it are listed."""
         row = self.see(ROWS, text)
 
-        def opened() -> bool:  # a row that is drawn anew takes no click
+        def opened() -> bool:  # a row that is drawn anew takes no click, and a second click would close it
             with contextlib.suppress(PlaywrightTimeout):
-                if row.get_attribute("aria-expanded", timeout=5000) == "false":
-                    row.locator(".monaco-tl-twistie").click(timeout=5000)
-                return row.get_attribute("aria-expanded", timeout=5000) == "true"
+                if row.get_attribute("aria-expanded", timeout=QUICK_S * 1000) == "false":
+                    row.locator(".monaco-tl-twistie").click(timeout=QUICK_S * 1000)
+                return happens(lambda: row.get_attribute("aria-expanded", timeout=QUICK_S * 1000) == "true")
             return False
 
         until(opened, f"{text!r} is open")
@@ -568,8 +604,15 @@ class Workbench:
     def open_suspect(self, function: str, line: int) -> None:
         """Open a line of a function that has several suspects by its row in the Suspects view."""
         self.unfold(f"{function} · ")
-        self.page.locator(f"{ROWS}[aria-label*=', line {line},']").first.click()
-        until(lambda: self.cursor()[1] == line, f"line {line} is open")
+        row = self.page.locator(f"{ROWS}[aria-label*=', line {line},']").first
+
+        def opened() -> bool:
+            with contextlib.suppress(PlaywrightTimeout):
+                row.click(timeout=QUICK_S * 1000)
+                return happens(lambda: self.cursor()[1] == line)
+            return False
+
+        until(opened, f"line {line} is open")
 
     def _spoken(self, rows: str) -> list[str]:
         # all at once, since rows come and go
@@ -605,7 +648,7 @@ class Workbench:
             self.see(".editor-instance .monaco-editor.focused")
             self.press("Control+K", "Control+I")
             with contextlib.suppress(PlaywrightTimeout):
-                hover.first.wait_for(timeout=4000)
+                hover.first.wait_for(timeout=QUICK_S * 1000)
             return hover.count() > 0
 
         until(shown, f"a hover with {text!r}")

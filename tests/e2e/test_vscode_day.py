@@ -52,10 +52,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.page.set_viewport_size({"width": 1560, "height": 820})
 
     def go_to_line() -> None:
-        bench.press("Control+P")
-        bench.fill(f"grouping.py:{line}")
-        bench.see(".quick-input-list .monaco-list-row", "grouping.py").click()
-        wait(lambda: bench.cursor() == ("grouping.py", line), "the line is open")
+        bench.open("grouping.py", line)
         bench.see(".editor-instance .monaco-editor.focused")
 
     def write(text: str) -> None:

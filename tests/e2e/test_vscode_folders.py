@@ -78,8 +78,7 @@ def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wa
     bench.show("Testing")
     for folder, verdict in (("ledger", "Failed"), ("shop", "Passed")):
         row = bench.see(ROWS, folder)
-        row.hover()
-        row.locator(".action-label[aria-label*='Run Test']").first.click()
+        bench.act(row, "Run Test")
         wait(lambda row=row, verdict=verdict: verdict in (row.get_attribute("aria-label") or ""), verdict, 90)
     assert (ledger.folder / ".suspectra").exists()
     bench.picture("tests")

@@ -45,9 +45,8 @@ def test_each_of_three_faults_has_a_group_in_the_view(unrecorded, workbench, wai
     wait(lambda: bench.cursor()[0] == "statements.py", "the suspect is open")
 
     # and so does the button on its row; then everything is about that group
-    row(FAILURE).hover()
-    row(FAILURE).locator(".action-label[aria-label*='Select Failure Group']").click()
-    wait(lambda: [one for one in groups() if FAILURE in one and one.endswith(", current")], "it is the current one")
+    current = lambda: [one for one in groups() if FAILURE in one and one.endswith(", current")]  # noqa: E731
+    bench.act(row(FAILURE), "Select Failure Group", current)
     bench.command("Suspectra: First Suspect")
     wait(lambda: bench.cursor()[0] == "tax.py", "its first suspect")
     bench.see(".codelens-decoration", HEADING)

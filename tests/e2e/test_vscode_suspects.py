@@ -64,17 +64,14 @@ def test_the_view_says_what_fails_and_where_to_look(unrecorded, workbench, wait,
     document(bench, "vscode-wide.png")
 
     # a function is examined as a whole
-    row = bench.see(ROWS, f"{FUNCTION} · ")
-    row.hover()
-    row.locator(".action-label[aria-label^='Mark as Examined']").click()
-    wait(lambda: sum(one.endswith(", examined") for one in bench.suspects()) > 1, "all its lines are examined")
+    all_its_lines = lambda: sum(one.endswith(", examined") for one in bench.suspects()) > 1  # noqa: E731
+    bench.act(bench.see(ROWS, f"{FUNCTION} · "), "Mark as Examined", all_its_lines)
     bench.picture("examined")
     bench.command("Suspectra: Clear Examined Marks")
     wait(lambda: not [one for one in bench.suspects() if one.endswith(", examined")], "nothing is examined")
 
     # only what failed runs again
-    failure.hover()
-    failure.locator(".action-label[aria-label^='Run Again']").click()
+    bench.act(failure, "Run Again")
     ran = unrecorded.folder / "ran"
     wait(lambda: ran.exists() and sorted(ran.read_text().splitlines()) == sorted(failing), "the failing tests ran", 90)
     wait(lambda: "suspects" in bench.status(), "the run is over", 60)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import subprocess
 import sys
 
 import pytest
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 TAX = "src/ledger/tax.py"
 FAULT = "ends = [*starts[1:], last]"
@@ -61,8 +59,7 @@ def test_a_run_can_be_stopped(workbench, make_project, tmp_path, wait):
     # in the Test Explorer, where the run counts as neither failed nor passed
     bench.show("Testing")
     row = bench.see(ROWS, "slow")
-    row.hover()
-    row.locator(".action-label[aria-label*='Run Test']").first.click()
+    bench.act(row, "Run Test")
     started(1)
     bench.picture("running")
     bench.command("Suspectra: Show Output")
@@ -127,9 +124,7 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
     bench.command("Suspectra: Select Technique")
     bench.see(".quick-input-list .monaco-list-row", "evidence")
     bench.fill("dstar")
-    row = bench.see(".quick-input-list .monaco-list-row", "dstar")
-    row.hover()
-    row.locator(".action-label[aria-label^='Keep it']").click()
+    bench.act(bench.see(".quick-input-list .monaco-list-row", "dstar"), "Keep it")
     settings = ledger.folder / ".vscode" / "settings.json"
     wait(lambda: settings.exists() and "dstar" in settings.read_text(), "the technique is kept")
     wait(lambda: message(bench).startswith("DStar"), "the technique is used")
@@ -187,24 +182,10 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     wait(lambda: len(bench.suspects()) == 3, "three suspects")
     innocent = next(index for index, row in enumerate(bench.suspects()) if row.endswith(", innocent"))
     first, last = (index for index in range(3) if index != innocent)
-
-    def examine(index, done):
-        """Click on the button of a row, again where the rows were drawn anew under the mouse."""
-        row = bench.ranked.nth(index)
-
-        def examined():
-            if not done():
-                with contextlib.suppress(PlaywrightTimeout):
-                    row.hover(timeout=5000)
-                    row.locator(".action-label[aria-label^='Mark as Examined']").click(timeout=5000)
-                    page.wait_for_timeout(1000)
-            return done()
-
-        wait(examined, "it is examined")
-
-    examine(first, lambda: bench.suspects()[first].endswith(", examined"))
+    mark = "Mark as Examined"
+    bench.act(bench.ranked.nth(first), mark, lambda: bench.suspects()[first].endswith(", examined"))
     everything_seen = page.locator(SIDEBAR, has_text="You have looked at every suspect").filter(visible=True)
-    examine(last, lambda: everything_seen.count() > 0)
+    bench.act(bench.ranked.nth(last), mark, lambda: everything_seen.count() > 0)
     bench.picture("all-examined")
     bench.see(f"{SIDEBAR} .monaco-button", "List the Examined Suspects").click()
     wait(lambda: len(bench.suspects()) == 3, "the examined suspects")
@@ -311,15 +292,19 @@ def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait
         shows_the_marks(bench, picture, palette("light"))
 
 
-def test_publishes_the_coverage_of_each_test(opened, wait, document):
-    bench, _ = opened()
+def test_the_test_explorer_shows_the_coverage_of_each_test_and_runs_one_alone(ledger, workbench, wait, document):
+    bench = workbench(ledger.folder)
     page = bench.page
-    assert bench.toasts() == []
+    page.set_viewport_size({"width": 1440, "height": 760})
+    # at first: a suspect that is opened is selected in the Suspects view, which comes back for that if it was just left
     bench.show("Testing")
+    bench.drag(349, 450)
     bench.unfold("ledger")
     bench.unfold("tests/test_tax.py")
     bench.see(ROWS, "test_rates[")
     bench.picture("tests")
+    assert bench.toasts() == []
+    bench.open("tax.py", ledger.lines(TAX).index(f"        {FAULT}") + 1)
     bench.command("Test: Open Coverage")  # VS Code does so by itself where it was ready when it was published
     bench.see(f"{SIDEBAR} .pane-header", "Test Coverage")
     bench.command("Test: Toggle Inline Coverage")
@@ -334,6 +319,29 @@ def test_publishes_the_coverage_of_each_test(opened, wait, document):
     bench.pick("test_a_period_must_not_run_backwards")
     wait(lambda: 0 < executed.count() < by_all, "the lines of that test alone")
     bench.picture("coverage-of-one-test")
+
+    # one test runs alone
+    names = [name for name in ledger_tests(ledger) if name.startswith("tests/test_money.py::")]
+    conftest = ledger.folder / "tests" / "conftest.py"
+    conftest.write_text(
+        conftest.read_text() + "\n\n@pytest.fixture(autouse=True)\ndef ran(request):\n"
+        "    with open('ran', 'a') as out:\n        out.write(request.node.nodeid + '\\n')\n"
+    )
+    ran = ledger.folder / "ran"
+    page.set_viewport_size({"width": 1440, "height": 1600})  # above the coverage there is room for the tests
+    bench.unfold("tests/test_money.py")
+    bench.act(bench.see(ROWS, names[0].partition("::")[2]), "Run Test")
+    wait(lambda: ran.exists() and ran.read_text().splitlines() == names[:1], "that test ran", 60)
+    wait(lambda: "suspects" in bench.status(), "the run is over", 60)
+    assert ran.read_text().splitlines() == names[:1]
+    bench.picture("one-test")
+    ran.unlink()
+
+    # and so do those of a file
+    bench.act(bench.see(ROWS, "tests/test_money.py"), "Run Test")
+    wait(
+        lambda: ran.exists() and sorted(ran.read_text().splitlines()) == sorted(names), "the tests of the file ran", 60
+    )
 
 
 def test_the_walkthrough_can_be_walked_and_activation_is_quick(unrecorded, workbench, wait, record_property):
@@ -351,37 +359,6 @@ def test_the_walkthrough_can_be_walked_and_activation_is_quick(unrecorded, workb
     row = bench.see(".runtime-extensions-editor .monaco-list-row", "Suspectra")
     milliseconds = int(re.search(r"(\d+)ms", row.locator(".activation-time").inner_text())[1])
     record_property("activation of the extension", f"{milliseconds} ms")
-
-
-def test_one_test_of_the_explorer_runs_alone(opened, ledger, wait):
-    bench, _ = opened()
-    bench.page.set_viewport_size({"width": 1440, "height": 1600})  # beside coverage, too, there is room for the tests
-    names = [name for name in ledger_tests(ledger) if name.startswith("tests/test_money.py::")]
-    conftest = ledger.folder / "tests" / "conftest.py"
-    conftest.write_text(
-        conftest.read_text() + "\n\n@pytest.fixture(autouse=True)\ndef ran(request):\n"
-        "    with open('ran', 'a') as out:\n        out.write(request.node.nodeid + '\\n')\n"
-    )
-    ran = ledger.folder / "ran"
-    bench.show("Testing")
-    bench.unfold("ledger")
-    bench.unfold("tests/test_money.py")
-    row = bench.see(ROWS, names[0].partition("::")[2])
-    row.hover()
-    row.locator(".action-label[aria-label*='Run Test']").first.click()
-    wait(lambda: ran.exists() and ran.read_text().splitlines() == names[:1], "that test ran", 60)
-    wait(lambda: "suspects" in bench.status(), "the run is over", 60)
-    assert ran.read_text().splitlines() == names[:1]
-    bench.picture("one-test")
-    ran.unlink()
-
-    # a file
-    row = bench.see(ROWS, "tests/test_money.py")
-    row.hover()
-    row.locator(".action-label[aria-label*='Run Test']").first.click()
-    wait(
-        lambda: ran.exists() and sorted(ran.read_text().splitlines()) == sorted(names), "the tests of the file ran", 60
-    )
 
 
 def ledger_tests(ledger) -> list[str]:
