@@ -1,7 +1,7 @@
 """A real VS Code debugs a failing test from a suspect, from the test and along a chain of causes, with debugpy itself.
 
 The extension Python Debugger is in no registry that a test may depend on. An extension with its name and its type of
-sessions starts the same debug adapter.
+sessions starts the same debug adapter. What is said without it is in test_vscode_views.py.
 """
 
 from __future__ import annotations
@@ -82,15 +82,3 @@ class TestWithDebugger:
         bench.command("Debug: Continue")
         wait(lambda: bench.cursor() != begin, "it goes on to the next line of the chain", 60)
         bench.command("Debug: Stop")
-
-
-def test_without_a_debugger_it_says_what_to_install(ledger, workbench, wait):
-    bench = workbench(ledger.folder)
-    bench.show("Suspectra")
-    wait(bench.suspects, "suspects in the view")
-    file, line = ledger.ranked()[0]
-    bench.ranked.first.click()
-    wait(lambda: bench.cursor() == (Path(file).name, line), "the first suspect is open")
-    bench.command("Suspectra: Debug Here")
-    bench.see(".notifications-toasts", "needs the extension Python Debugger")
-    bench.see(".notifications-toasts .monaco-button", "Install")  # its page would come from a marketplace
