@@ -15,7 +15,7 @@ from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.program.calls import Calls
 from suspectra.report import RankedReport
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Spectrum, without_uses
 from suspectra.techniques import make_technique
 from suspectra.techniques.all_evidence import EvidenceReport
 from suspectra.techniques.investigation import scores
@@ -99,14 +99,14 @@ class Suspicion(Suspects):
 
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
-        return self._groups[group].base.spectrum
+        return without_uses(self._groups[group].base.spectrum)
 
     @property
     def files(self) -> frozenset[str]:
         """The files that failing tests execute."""
         found: set[str] = set()
         for group in self._groups:
-            spectrum = group.base.spectrum
+            spectrum = without_uses(group.base.spectrum)
             executed = np.unique(spectrum.elements.file[spectrum.counts.ef > 0]).tolist()
             found.update(spectrum.elements.files[file] for file in executed)
         return frozenset(found)
@@ -131,7 +131,8 @@ class _Group:
 
     def __init__(self, base: EvidenceReport, program: Program | None, *, everywhere: bool):
         self.base = base
-        self._chosen = base.spectrum.candidates & (base.spectrum.counts.ef > 0)
+        executed = without_uses(base.spectrum)  # a definition has been evaluated before a test can be altered
+        self._chosen = executed.candidates & (executed.counts.ef > 0)
         if not everywhere:
             top = top_suspects(base)
             self._chosen[:] = False
@@ -179,7 +180,7 @@ def top_suspects(report: RankedReport) -> Ints:
     spectrum = report.spectrum
     sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
     best = np.concatenate([[1], 1 + np.cumsum(sizes)[:-1]])
-    chosen = np.flatnonzero((report.level >= 0) & (spectrum.counts.ef > 0))
+    chosen = np.flatnonzero((report.level >= 0) & (without_uses(spectrum).counts.ef > 0))
     chosen = chosen[best[report.level[chosen]] <= TOP_RANK]
     chosen = chosen[np.argsort(report.level[chosen], kind="stable")]
     files = list(dict.fromkeys(spectrum.elements.file[chosen].tolist()))[:MAX_FILES]

@@ -350,6 +350,7 @@ class Explanation(TypedDict):
     substituted: str
     failing: list[Test]
     passing: list[Test]
+    onlyRead: bool
     examined: bool
     innocent: bool
 

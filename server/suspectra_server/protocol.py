@@ -861,6 +861,11 @@ EXPLANATION_RESULT = (
     Field(
         "failing, passing", "Test[]", "Tests that execute it, at most `limit` of each; `ef` and `ep` count them all."
     ),
+    Field(
+        "onlyRead",
+        "boolean",
+        "Whether it runs at import, and failing tests only read what it defines: then the tests are those that do.",
+    ),
     Field("examined, innocent", "boolean", "As in `Suspect`."),
 )
 

@@ -17,30 +17,46 @@ export const STYLE = `
 export const ACTIONS = ['next', 'jump', 'examined', 'innocent'] as const;
 export type Action = (typeof ACTIONS)[number];
 
+const EXECUTED = () => ({
+  tests: t('Tests that execute it'),
+  failing: t('Failing tests that execute it'),
+  passing: t('Passing tests that execute it'),
+  none: t('No passing test executes it.'),
+});
+
+/** Of a statement that runs at import. */
+const READ = () => ({
+  tests: t('Tests that read what it defines'),
+  failing: t('Failing tests that read what it defines'),
+  passing: t('Passing tests that read what it defines'),
+  none: t('No passing test reads what it defines.'),
+});
+
 /** Why a statement has its rank. */
 export function explanation(reasons: Reasons): Html {
   const { location, failing, passing, ef, ep, nf, np } = reasons;
+  const heads = reasons.onlyRead ? READ() : EXECUTED();
   return html`<h1>${reasons.headline}</h1>
 ${reasons.group ? html`<p class="bad">${reasons.group}</p>` : html``}
 <p><button data-action="location">${locationText(location)}</button> <span class="soft">${t('in {0}', suspectName(location))}</span></p>
 <pre>${location.source}</pre>
 ${state(reasons)}
 ${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
-<h2>${t('Tests that execute it')}</h2>
+<h2>${heads.tests}</h2>
 <div class="chart">
 ${share(t('failing'), 'failing', ef, ef + nf)}
 ${share(t('passing'), 'passing', ep, ep + np)}
 </div>
 ${reasons.formula ? formula(reasons) : new Html('')}
 <div class="actions">${actions(reasons)}</div>
-<h2>${t('Failing tests that execute it')}</h2>
+<h2>${heads.failing}</h2>
 ${list('failing', failing, ef)}
 ${
   ep
-    ? html`<h2>${t('Passing tests that execute it')}</h2>
+    ? html`<h2>${heads.passing}</h2>
 <details id="passing"${new Html(ep <= 5 ? ' open' : '')}><summary>${ep === 1 ? t('1 test') : t('{0} tests', ep)}</summary>
 ${list('passing', passing, ep)}</details>`
-    : html`<p class="soft">${t('No passing test executes it.')}</p>`
+    : html`<p class="soft">${heads.none}</p>`
 }`;
 }
 

@@ -242,6 +242,8 @@ export interface Reasons {
   substituted: string;
   failing: Test[];
   passing: Test[];
+  /** It runs at import, and the tests are those that read what it defines. */
+  onlyRead: boolean;
   examined: boolean;
   innocent: boolean;
 }

@@ -43,6 +43,7 @@ const reasons: Reasons = {
   substituted: '3 / √(4·11)',
   failing: [test],
   passing: [{ ...test, name: 'tests/t.py::test_ok', verdict: 'passed', message: '', uri: null, line: null }],
+  onlyRead: false,
   examined: false,
   innocent: false,
 };
@@ -83,6 +84,14 @@ describe('an explanation', () => {
     expect(text).toContain('aria-label="failing: 3 of 4"');
     expect(text).toContain('class="failing" width="75"');
     expect(text).toContain('<span>8 of 48</span>');
+  });
+
+  it('says of what runs at import which tests read it', () => {
+    expect(text).toContain('Failing tests that execute it');
+    const read = explanation({ ...reasons, onlyRead: true, ep: 0, passing: [] }).text;
+    expect(read).toContain('Failing tests that read what it defines');
+    expect(read).toContain('No passing test reads what it defines.');
+    expect(read).not.toContain('execute');
   });
 
   it('escapes sources, names and messages', () => {

@@ -7,13 +7,14 @@ from enum import Enum
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.arrays import Bools, Ints
 from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
 from suspectra.distinctions.tie import Tie
 from suspectra.program import Program
 from suspectra.quantity import many
 from suspectra.report import RankedReport
+from suspectra.spectrum import Spectrum, without_uses
 
 _SHOWN = 2  # witnesses of each kind
 
@@ -131,12 +132,11 @@ class Comparison:
             raise ValueError(f"element {element} is not a candidate")
         first, second = [*report.top(2).tolist(), -1, -1][:2]
         rival = second if element == first else first
-        executions, counts = Executions(spectrum), spectrum.counts
+        executions, counts = Executions(without_uses(spectrum)), spectrum.counts
         standing = _standing(report, element, first)
         better, worse = (element, rival) if element == first else (rival, element)
         reason = report.technique.difference(report, better, worse) if rival >= 0 else ""
-        own = executions.count(np.array([element])) > 0
-        other = executions.count(np.array([rival])) > 0 if rival >= 0 else np.zeros(len(own), bool)
+        own, other = _executing(spectrum, element), _executing(spectrum, rival)
         failing_with_rival = np.flatnonzero(spectrum.failed & other)
         apart = np.flatnonzero(~spectrum.failed & own & ~other)
         without = np.flatnonzero(spectrum.failed & other & ~own)
@@ -228,6 +228,14 @@ class Comparison:
                 f"{f' and {more} more' if more else ''}."
             )
         return tuple(found)
+
+
+def _executing(spectrum: Spectrum, element: int) -> Bools:
+    """Whether each test executes an element, or reads what it defines; none executes -1."""
+    executing = np.zeros(len(spectrum.tests), bool)
+    if element >= 0:
+        executing[spectrum.tests_executing(element)] = True
+    return executing
 
 
 def _standing(report: RankedReport, element: int, first: int) -> Standing:

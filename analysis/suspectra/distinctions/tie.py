@@ -19,7 +19,7 @@ from suspectra.program.languages import is_python_or_cython
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import statements
 from suspectra.report import RankedReport
-from suspectra.spectrum import EdgeKind, Elements, Spectrum
+from suspectra.spectrum import EdgeKind, Elements, Spectrum, is_only_read, without_uses
 
 _SHOWN = 2  # of each kind of step
 _FUNCTIONS = 30  # of a tie, whose decisions are looked at
@@ -34,7 +34,7 @@ class Tie:
     report : RankedReport
         The ranking.
     members : ndarray of int64, shape (k,)
-        Their elements, ascending; a failing test executes each.
+        Their elements, ascending; a failing test executes each, or reads what it defines.
     rank_best, rank_worst : int
         The ranks that they take.
 
@@ -45,14 +45,20 @@ class Tie:
     >>> tie = Tie.first(report)
     >>> tie.members.tolist(), tie.rank_best, tie.rank_worst, tie.bits
     ([0, 1], 1, 2, 1.0)
-    >>> Tie.from_report(report, 1).members.tolist()
-    [0, 1]
+    >>> Tie.from_report(report, 1).members.tolist(), tie.executed.tolist()
+    ([0, 1], [0, 1])
     """
 
     report: RankedReport
     members: Ints
     rank_best: int
     rank_worst: int
+
+    @cached_property
+    def executed(self) -> Ints:
+        """The members that tests execute, without those of which they only read what is defined; shape (k,)."""
+        spectrum = self.report.spectrum
+        return np.array([one for one in self.members.tolist() if not is_only_read(spectrum, one)], np.int64)
 
     @classmethod
     def first(cls, report: RankedReport) -> Tie:
@@ -159,11 +165,11 @@ class TieAdvice:
             Without steps where nothing was found.
         """
         spectrum, members = tie.report.spectrum, tie.members
-        executions = Executions(spectrum)
-        count = executions.count(members)
+        executions = Executions(without_uses(spectrum))
+        count = executions.count(tie.executed)
         failing = np.flatnonzero(spectrum.failed & (count > 0))
         passing = np.flatnonzero(~spectrum.failed & (count > 0))
-        partial = np.flatnonzero((count > 0) & (count < len(members)))
+        partial = np.flatnonzero((count > 0) & (count < len(tie.executed)))
         steps: list[Step] = [Twin(pair) for pair in executions.twins(failing, passing, _SHOWN)]
         if len(members) > 1:
             telling: list[Step] = [*_missing_outcomes(tie, program)[:_SHOWN], *_direct_calls(tie, program)[:_SHOWN]]
@@ -228,7 +234,7 @@ def _one_of_each_function(tie: Tie) -> list[int]:
 
 def _direct_calls(tie: Tie, program: Program | None) -> list[DirectCall]:
     """Functions that contain some of the members; those that name another one of them are left out if possible."""
-    spectrum, members = tie.report.spectrum, tie.members
+    spectrum, members = tie.report.spectrum, tie.executed
     source_of = SourcesAsRun.for_program(program)
     function_of = _functions(spectrum, program, source_of)[members]
     size = Counter(function_of.tolist())

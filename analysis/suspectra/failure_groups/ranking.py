@@ -18,7 +18,7 @@ from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
 from suspectra.quantity import many
 from suspectra.report import RankedReport
-from suspectra.spectrum import EdgeKind, Elements, some_failing
+from suspectra.spectrum import EdgeKind, Elements, some_failing, without_uses
 from suspectra.techniques.technique import Technique
 
 _NAMED = 3  # tests that a sentence names
@@ -117,7 +117,7 @@ class RankedGroup:
     @cached_property
     def _first(self) -> FirstSuspect:
         """The first suspect; while nobody asked for the ranking, that before a change of passing tests stays."""
-        spectrum, before = self._whole.spectrum, self._first_before
+        spectrum, before = without_uses(self._whole.spectrum), self._first_before
         rows = tuple([spectrum.rows[spectrum.failing_index[test]] for test in self.group.tests])
         if "report" not in vars(self):
             if before is not None and before.holds_for(spectrum, rows, self._technique):
@@ -132,8 +132,9 @@ class RankedGroup:
         return vars(self).get("_first", self._first_before)
 
     def _ranked(self, before: RankedReport | None) -> RankedReport:
-        view = some_failing(self._whole.spectrum, self.group.tests, before.spectrum if before else None)
-        if before is not None and view is before.spectrum and before.technique == self._technique:
+        last = without_uses(before.spectrum) if before else None
+        view = some_failing(without_uses(self._whole.spectrum), self.group.tests, last)
+        if before is not None and view is last and before.technique == self._technique:
             return before
         try:
             return self._technique.localize(view, self._program, before or self._whole)
@@ -246,7 +247,7 @@ def rank_groups(
     >>> [group.group.tests for group in rank_groups(technique.localize(spectrum), technique).groups]
     [('t1',), ('t2',)]
     """
-    spectrum = report.spectrum
+    spectrum = without_uses(report.spectrum)
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
     last = {one.group.number: one for one in previous.groups} if previous else {}
     ranked = [
@@ -299,7 +300,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
     """What all tests with coverage execute, and how many passing tests execute it too."""
-    spectrum = some_failing(report.spectrum, group.tests)
+    spectrum = some_failing(without_uses(report.spectrum), group.tests)
     columns = np.flatnonzero((spectrum.counts.ef == covered) & spectrum.candidates)
     passing, element = _least(columns, spectrum.counts.ep, report)
     what = f"execute {spectrum.elements.location(element).short}" if element >= 0 else ""

@@ -14,6 +14,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport
+from suspectra.spectrum import Counts, is_only_read
 from suspectra.techniques.formulas import in_words
 
 MAX_SCORE = sys.float_info.max
@@ -48,6 +49,7 @@ class Entry(TypedDict):
     np: int
     failing_tests: list[str]
     changed: int
+    only_read: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,7 @@ class Listing:
         str
             A sentence, or nothing.
         """
-        counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts)
+        counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts, only_read=entry["only_read"])
         return entry["reason"] if entry["reason"] != counts else ""
 
     @property
@@ -232,13 +234,14 @@ class Listing:
             rest,
             changed,
         ) in zip(*(column.tolist() for column in columns), strict=True):
+            only_read = is_only_read(spectrum, element)
             yield {
                 "file": elements.files[file],
                 "line": line,
                 "end_line": end_line,
                 "function": elements.functions[function].name if function >= 0 else "",
                 "score": score,
-                "reason": report.technique.reason(report, element) or (in_words(ef, ep, counts) if ef else ""),
+                "reason": report.technique.reason(report, element) or _counted(ef, ep, counts, only_read),
                 "rank_best": best,
                 "rank_average": average,
                 "rank_worst": worst,
@@ -249,4 +252,10 @@ class Listing:
                 "np": rest,
                 "failing_tests": list(spectrum.failing_tests(element)),
                 "changed": changed,
+                "only_read": only_read,
             }
+
+
+def _counted(ef: int, ep: int, counts: Counts, only_read: bool) -> str:
+    """The counts as a sentence, where a failing test is among them."""
+    return in_words(ef, ep, counts, only_read=only_read) if ef else ""

@@ -134,8 +134,9 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         location["logicalLocations"] = [{"fullyQualifiedName": entry["function"], "kind": "function"}]
     failing = entry["failing_tests"]
     rank = rank_text(entry["rank_best"], entry["rank_worst"])
+    by = "read by" if entry["only_read"] else "executed by"
     text = (
-        f"Suspect {rank} of {statements}: {info.title} {score_text(entry['score'])}, executed by"
+        f"Suspect {rank} of {statements}: {info.title} {score_text(entry['score'])}, {by}"
         f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
         " passed tests"
     )

@@ -83,7 +83,7 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
             for part in wrap(safe(reason), columns - len(indent)):
                 out.write(style(indent + part, "dim") + "\n")
         if following is None or following["failing_tests"] != entry["failing_tests"]:
-            out.write(style(indent + _tests(entry["failing_tests"], columns - len(indent)), "dim") + "\n")
+            out.write(style(indent + _tests(entry, columns - len(indent)), "dim") + "\n")
     if ranking.cut:
         out.write(indent + ranking.cut + "\n")
     if lines := sentences(ranking.report):
@@ -252,11 +252,14 @@ def _reason(entry: Entry) -> tuple[int, str]:
     return entry["rank_best"], entry["reason"]
 
 
-def _tests(names: list[str], columns: int) -> str:
-    """As many names as fit on the line, without folders."""
+def _tests(entry: Entry, columns: int) -> str:
+    """As many names of failing tests as fit on the line, without folders."""
+    names = entry["failing_tests"]
     if not names:
         return "executed by no failing test"
-    head = f"executed by {len(names)} failing test{'s' if len(names) != 1 else ''}: "
+    head = (
+        f"{'read' if entry['only_read'] else 'executed'} by {len(names)} failing test{'s' if len(names) != 1 else ''}: "
+    )
     left = columns - len(head) - len(" and 00000 more")
     taken: list[str] = []
     for name in names:

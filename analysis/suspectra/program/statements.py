@@ -30,12 +30,15 @@ _MARK = b"\xef\xbb\xbf"  # byte order mark before the first line
 class StatementKind(IntEnum):
     """What a statement does to control. Kinds where faults are more likely have larger values.
 
+    A `DEFINITION` is a statement outside of functions of which only the value matters that it has given a name.
+
     Examples
     --------
     >>> StatementKind.RETURN > StatementKind.DECISION
     True
     """
 
+    DEFINITION = -1
     OTHER = 0
     DECISION = 1
     RETURN = 2

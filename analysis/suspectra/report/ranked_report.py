@@ -18,7 +18,7 @@ from suspectra.errors import Problem
 from suspectra.report.caveats import caveats_of
 from suspectra.report.levels import comparable, levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Spectrum, is_only_read
 from suspectra.technique_info import TechniqueInfo
 
 ReportT = TypeVar("ReportT", bound="RankedReport")
@@ -411,6 +411,7 @@ class RankedReport:
             counts.passed - ep,
             failing_tests,
             int(self.spectrum.changed_for[element]),
+            is_only_read(self.spectrum, element),
         )
 
     def suspects(self, top: int | None = None) -> list[Suspect]:

@@ -90,6 +90,9 @@ class Suspect:
         Names of the failing tests that execute it.
     changed : int
         How many of them passed before it changed, as far as that is known.
+    only_read : bool
+        Whether it runs at import and tests read what it defines: then the counts and names are those of the tests that
+        do.
 
     Examples
     --------
@@ -116,6 +119,7 @@ class Suspect:
     np: int
     failing_tests: tuple[str, ...]
     changed: int = 0
+    only_read: bool = False
 
     @property
     def tied(self) -> int:

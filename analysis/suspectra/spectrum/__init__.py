@@ -8,6 +8,7 @@ from suspectra.spectrum.per_test import PerTest, Tally, batches
 from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, common, ranges
 from suspectra.spectrum.some_failing import some_failing
 from suspectra.spectrum.spectrum import Spectrum
+from suspectra.spectrum.uses import SpectrumWithUses, is_only_read, without_uses
 
 __all__ = [
     "FIRST_OUTCOME",
@@ -22,11 +23,14 @@ __all__ = [
     "Pairs",
     "PerTest",
     "Spectrum",
+    "SpectrumWithUses",
     "Tally",
     "batches",
     "common",
     "distinct_pairs",
+    "is_only_read",
     "pair_key",
     "ranges",
     "some_failing",
+    "without_uses",
 ]

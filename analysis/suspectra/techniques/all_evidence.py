@@ -7,11 +7,14 @@ Five keys are compared one after the other, higher first:
    and passed before it changed; w is 0.3 divided by the number of statements for which C is not 0, and at least 0.1;
 2. Kulczynski2 of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
-4. the kind of statement: ``return``, then decisions, then others;
+4. the kind of statement: ``return``, then decisions, then others, then definitions;
 5. how few statements of its function failing tests execute.
 
 Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.techniques.failure_weights`). A key whose
 evidence is missing is equal for all statements. Statements that no failing test executes come last.
+
+A definition outside of functions, such as a table or a regular expression, runs at import, so no test executes it. It
+counts as executed by the tests that execute a statement that reads its name (:mod:`suspectra.program.definitions`).
 """
 
 from __future__ import annotations
@@ -24,13 +27,15 @@ import numpy as np
 from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import check
 from suspectra.program import Program
+from suspectra.program.definitions import definitions
 from suspectra.program.flow_graph import EXIT
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import StatementKind, Statements, statements
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum
+from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum, SpectrumWithUses
 from suspectra.techniques.catalogue import EVIDENCE as INFO
+from suspectra.techniques.definition_uses import with_uses
 from suspectra.techniques.failure_weights import FailureWeights, weight_of
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.staged import Staged
@@ -40,6 +45,11 @@ _DIGITS = 10**10  # scores are compared in multiples of 1e-10
 _ONE_CHANGE = 3 * _DIGITS // 10  # what the only change adds at most to the first key
 _MANY_CHANGES = _DIGITS // 10  # what one of many changes adds at most
 _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
+_BY_KIND = {
+    StatementKind.RETURN: "it returns",
+    StatementKind.DECISION: "it decides where control goes",
+    StatementKind.OTHER: "tests execute it, and only read what the next ones define",
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,7 +207,12 @@ class AllEvidence(Staged):
         """Rank by all keys for which there is evidence."""
         require_failure(spectrum)
         graphs = program.graphs if program is not None else ()
-        known = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.for_program(program))
+        sources = SourcesAsRun.for_program(program)
+        known = statements(spectrum.elements, spectrum.edges, graphs, sources)
+        before = previous.spectrum if previous is not None else None
+        # what a passing test alone executes in a file says little of what failing tests read
+        reading = np.unique(spectrum.elements.file[_suspected(spectrum)]).tolist()
+        spectrum = with_uses(spectrum, definitions(spectrum.elements, sources, tuple(reading)), before)
         weights = FailureWeights.from_spectrum(
             spectrum, previous.weights if isinstance(previous, EvidenceReport) else None
         )
@@ -219,6 +234,9 @@ class AllEvidence(Staged):
         keys[:, _KIND] = known.kind[suspects]
         if known.functions_known:
             keys[:, _SIZE] = -size[known.function[suspects]]
+        if isinstance(spectrum, SpectrumWithUses):
+            keys[spectrum.only_read[suspects], _KIND] = StatementKind.DEFINITION
+            keys[spectrum.only_read[suspects], _SIZE] = 0
         return EvidenceReport.from_keys(self, spectrum, suspects, keys, known, weights, edge_score)
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
@@ -229,7 +247,7 @@ class AllEvidence(Staged):
         """One sentence about the first key in which the statement differs from the next ones, then its counts."""
         ranked = own_report(report, EvidenceReport)
         suspect, spectrum = report.suspect(position), report.spectrum
-        counts = in_words(suspect.ef, suspect.ep, spectrum.counts)
+        counts = in_words(suspect.ef, suspect.ep, spectrum.counts, only_read=suspect.only_read)
         level = int(ranked.level[suspect.element])
         if level >= len(ranked.keys):
             return Explanation(headline(report, suspect), (counts,), INFO.formula)
@@ -324,7 +342,7 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     if differs == _RAISED:
         because = f"{_failing(int(own[_RAISED]), report.spectrum.counts.failed)} failed right here"
     elif differs == _KIND:
-        because = "it returns" if own[_KIND] == StatementKind.RETURN else "it decides where control goes"
+        because = _BY_KIND[StatementKind(own[_KIND])]
     else:
         because = f"failing tests execute only {many(-int(own[_SIZE]), 'statement')} of its function"
     return f"Ahead of equal scores: {because}."
@@ -353,6 +371,8 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
         return f"{equal} {raised} failed right at {one}, and {int(other[_RAISED])} at {two}."
     if differs == _KIND and own[_KIND] == StatementKind.RETURN:
         return f"{equal} {one} returns, and statements that return come first."
+    if differs == _KIND and own[_KIND] == StatementKind.OTHER:
+        return f"{equal} tests execute {one}, and only read what {two} defines."
     if differs == _KIND:
         return f"{equal} {one} decides where control goes, and {two} does not."
     sizes = many(-int(own[_SIZE]), "statement")

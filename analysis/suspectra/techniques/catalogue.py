@@ -56,7 +56,8 @@ EVIDENCE = TechniqueInfo(
     " w = max(0.3 / changes, 0.1). If equal: K; failures there; return, decision, other; least executed function",
     LINES,
     "The default, with far fewer ties than a formula. Statements that a formula leaves equal are ordered by branches,"
-    " tracebacks, kinds of statements and functions, as far as the evidence has them.",
+    " tracebacks, kinds of statements and functions, as far as the evidence has them. It also finds what runs at"
+    " import, such as a table or a regular expression, by the tests that read it.",
     uses=EDGES,
 )
 CP = TechniqueInfo(

@@ -702,7 +702,7 @@ def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
     return re.sub(r"[^\W\d]\w*", lambda m: f"{numbers[m[0]]:.6g}" if m[0] in numbers else m[0], formula_text)
 
 
-def in_words(ef: int, ep: int, counts: Counts) -> str:
+def in_words(ef: int, ep: int, counts: Counts, *, only_read: bool = False) -> str:
     """Say the four counts in a sentence.
 
     Parameters
@@ -711,6 +711,8 @@ def in_words(ef: int, ep: int, counts: Counts) -> str:
         Failing and passing tests that execute the line.
     counts : Counts
         Those of the spectrum, for F and P.
+    only_read : bool, optional
+        Whether the tests read what the line defines, instead of executing it.
 
     Returns
     -------
@@ -723,13 +725,21 @@ def in_words(ef: int, ep: int, counts: Counts) -> str:
     'All 2 failing and 1 of 5 passing tests execute this line.'
     >>> in_words(2, 5, Counts(np.array([2]), np.array([5]), failed=2, passed=5))
     'All 2 failing and all 5 passing tests execute this line.'
+    >>> in_words(2, 1, Counts(np.array([2]), np.array([1]), failed=2, passed=5), only_read=True)
+    'This line runs at import; all 2 failing and 1 of 5 passing tests read what it defines.'
     """
     if not ef and not ep:
         return "No test executes this line."
+    if only_read:
+        return f"This line runs at import; {_shares(ef, ep, counts)} read what it defines."
     if not counts.passed:
         return f"{ef} of {counts.failed} failing tests execute this line; no test passed."
-    shares = f"{_share(ef, counts.failed)} failing and {_share(ep, counts.passed)} passing tests execute this line."
+    shares = f"{_shares(ef, ep, counts)} execute this line."
     return shares[0].upper() + shares[1:]
+
+
+def _shares(ef: int, ep: int, counts: Counts) -> str:
+    return f"{_share(ef, counts.failed)} failing and {_share(ep, counts.passed)} passing tests"
 
 
 def _share(count: int, total: int) -> str:

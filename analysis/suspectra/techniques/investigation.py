@@ -129,6 +129,7 @@ class Investigation(Staged):
         base = _EVIDENCE.localize(spectrum, program, before)
         made = program.experiments if program is not None else ()
         found = repairs(made, spectrum)
+        spectrum = base.spectrum  # with the definitions that tests read
         ranked = RankedReport.from_scores(self, spectrum, scores(base, found))
         notes = (*base.notes, *([] if made else [_no_experiments()]))
         return InvestigationReport(self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found)

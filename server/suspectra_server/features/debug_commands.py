@@ -34,7 +34,7 @@ class DebugCommands(ComparisonCommands):
             raise RequestFailed("No recorded test fails here, so there is nothing to debug.")
         folder, path = found
         suspect = folder.current().suspect_at(path, line)
-        executing = tuple(suspect.failing_tests) if suspect else ()
+        executing = suspect.failing_tests if suspect and not suspect.only_read else ()
         names = tests_at(folder, path, line) or executing
         name = test if isinstance(test, str) else next(iter(names), None)
         if name is None:

@@ -66,7 +66,7 @@ class ExperimentCommands(GroupCommands):
         found = self._session.folders.containing(uri)
         suspect = found[0].current().suspect_at(found[1], line) if found else None
         evidence = found[0].snapshot.ranking.evidence if found else None
-        if found is None or suspect is None or evidence is None:
+        if found is None or suspect is None or suspect.only_read or evidence is None:
             raise RequestFailed("No failing test executes this line.")
         folder, _ = found
         return await self._start(

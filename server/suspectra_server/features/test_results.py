@@ -97,6 +97,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         "substituted": plain(explanation.substituted),
         "failing": _tests(folder, ranking, failing),
         "passing": _tests(folder, ranking, passing),
+        "onlyRead": suspect.only_read,
         "examined": as_run in snapshot.examined | snapshot.innocent,
         "innocent": as_run in snapshot.innocent,
     }
