@@ -162,8 +162,8 @@ def test_what_runs_at_import_is_named_besides(broken):
 def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     monkeypatch.chdir(broken.folder)
     report = Localizer(make_technique("evidence")).update(broken.read())
-    changed = {s.location.line: s.changed for s in report.suspects() if s.changed}
-    assert changed == {7: 2, 18: 1}
+    changed = {s.location.line: (s.changed, s.only_read) for s in report.suspects() if s.changed}
+    assert changed == {7: (2, False), 18: (1, False), 1: (1, True)}  # a failing test reads what line 1 defines
     first = report.suspect(0)
     assert first.changed
     assert first.badge in ("changed since 2 of 6 failing tests passed", "changed since 1 of 6 failing tests passed")
@@ -175,7 +175,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert "changed since 2 of 3 failing tests passed" in table
     assert run(["rank", "--technique", "ochiai", "--format", "json"]) == 0
     ranking = json.loads(capsys.readouterr().out)
-    assert {s["line"]: s["changed"] for s in ranking["suspects"] if s["changed"]} == changed
+    assert {s["line"]: s["changed"] for s in ranking["suspects"] if s["changed"]} == {7: 2, 18: 1}
     assert ranking["changed_besides"] == {"at_import": [{"file": "shop.py", "lines": [1]}], "replaced": []}
     assert run(["rank", "--format", "sarif"]) == 0
     log = json.loads(capsys.readouterr().out)["runs"][0]
@@ -358,9 +358,9 @@ def test_git_tells_where_no_pass_was_recorded(project, capsys, monkeypatch):
         return changed, [one["name"] for one in ranking["changed_besides"]["replaced"]], ranking
 
     changed, files, ranking = ranked()
-    assert (changed, files) == ({6: 3}, [])
+    assert (changed, files) == ({6: 3, 1: 1}, [])  # a failing test reads what line 1 defines
     assert ranking["changed_besides"]["at_import"] == [{"file": "shop.py", "lines": [1]}]
-    assert ranked("--since", "main")[:2] == ({6: 3}, ["data/rates.csv"])
+    assert ranked("--since", "main")[:2] == ({6: 3, 1: 1}, ["data/rates.csv"])
     assert ranked("--since", "HEAD")[:2] == ({}, ["data/rates.csv"])
     assert run(["rank", "--since", "nowhere"]) == 2
     assert "is not a revision" in capsys.readouterr().err
