@@ -70,6 +70,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private readonly rowsOf = new Map<Suspect, SuspectRow>();
   private readonly open = new Set<string>(); // keys of failure groups and ids of functions, as the user left them
   private rows: Row[] = [];
+  private drawn = false; // VS Code has asked for the rows since they changed
   private madeFrom: readonly unknown[] = []; // what the rows were last made from
   private grouping: Grouping;
   private filter = '';
@@ -148,6 +149,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 
   getChildren(parent?: Row): Row[] {
     if (!parent) {
+      this.drawn = true;
       return this.rows;
     }
     return 'rows' in parent ? parent.rows : 'card' in parent ? actions(parent) : [];
@@ -248,6 +250,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
         undefined,
       ),
     ];
+    this.drawn = false;
     this.changed.fire();
   }
 
@@ -377,6 +380,12 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private follow(uri: string, line: number): void {
     clearTimeout(this.following);
     this.following = setTimeout(() => {
+      // VS Code selects a row only when all are drawn anew, and opens the view for that, in front of whatever was opened
+      // in the meantime
+      if (this.view.visible && !this.drawn) {
+        this.follow(uri, line);
+        return;
+      }
       const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
       const row = suspect && this.rowsOf.get(suspect);
       const above = row?.parent;

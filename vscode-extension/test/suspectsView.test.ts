@@ -34,10 +34,14 @@ function open(): void {
   tree = defined(workbench.tree);
 }
 
-async function show(change: Partial<Suspects>): Promise<void> {
+/** The server has other suspects, and VS Code draws them, at once or later. */
+async function show(change: Partial<Suspects>, drawn = true): Promise<void> {
   server.answers[methods.suspects] = { ...report, ...change };
   server.changed.fire(status);
   await new Promise((resolve) => setImmediate(resolve));
+  if (drawn) {
+    view.getChildren();
+  }
 }
 
 beforeEach(() => {
@@ -335,6 +339,24 @@ describe('the selection', () => {
     workbench.edit('/project/shop/cart.py', 19);
     vi.runAllTimers();
     expect(tree.revealed.at(-1)).toBe(view.getChildren(row)[1]);
+  });
+
+  it('waits until the rows are drawn, as another view may be opened meanwhile', async () => {
+    vi.useRealTimers();
+    await show({ suspects: [other, suspect] }, false);
+    vi.useFakeTimers();
+    workbench.edit('/project/tax.py', 2);
+    vi.advanceTimersByTime(5000);
+    expect(tree.revealed).toEqual([]);
+    tree.visible = false;
+    view.getChildren();
+    vi.runAllTimers();
+    expect(tree.revealed).toEqual([]);
+
+    tree.visible = true;
+    workbench.edit('/project/tax.py', 2);
+    vi.runAllTimers();
+    expect(tree.revealed).toEqual([suspectRows()[0]]);
   });
 
   it('stays where it is while the view is hidden', () => {
