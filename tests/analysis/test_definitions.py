@@ -90,7 +90,7 @@ def targets(node):
             yield from (name for part in parts for name in targets(part))
 
 
-def in_tree(body, in_class=False):
+def in_tree(body):
     """The same by the syntax tree: (line, name), with statements behind `if x:` on the same line left out."""
     for node in body:
         match node:

@@ -43,20 +43,15 @@ QUICK_S = 10.0  # seconds: after which what a click or a key should have done at
 def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S):
     """Wait for something to become true, and return what it then is."""
     __tracebackhide__ = True  # a failure shows who waited
+    return happens(happened, patience) or pytest.fail(f"never happened: {what}")
+
+
+def happens(done: Callable[[], object], patience: float = QUICK_S):
+    """Wait for something, by default until it is worth another try, and return what it then is, true or not."""
     deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        if result := happened():
-            return result
-        time.sleep(0.05)
-    pytest.fail(f"never happened: {what}")
-
-
-def happens(done: Callable[[], object]) -> bool:
-    """Whether it becomes true before it is worth another try."""
-    deadline = time.monotonic() + QUICK_S
     while not (result := done()) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return bool(result)
+    return result
 
 
 def looked_again(look: Callable[[], object], patience: float = TIMEOUT_S):

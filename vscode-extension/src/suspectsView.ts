@@ -380,13 +380,16 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private follow(uri: string, line: number): void {
     clearTimeout(this.following);
     this.following = setTimeout(() => {
+      if (!this.view.visible) {
+        return;
+      }
       // VS Code selects a row only when all are drawn anew, and opens the view for that, in front of whatever was opened
       // in the meantime
-      if (this.view.visible && !this.drawn) {
+      if (!this.drawn) {
         this.follow(uri, line);
         return;
       }
-      const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
+      const suspect = this.model.at(uri, line);
       const row = suspect && this.rowsOf.get(suspect);
       const above = row?.parent;
       const shown = above && 'suspect' in above && !this.open.has(above.id) ? above : row;

@@ -74,7 +74,7 @@ def write_explanation(
     if explanation.formula:
         out.write(f"\n    {explanation.formula}\n    {explanation.substituted}\n")
     if suspect.failing_tests:
-        out.write(f"\nFailing tests that {'read what it defines' if suspect.only_read else 'execute it'}:\n")
+        out.write(f"\nFailing tests that {suspect.involvement}:\n")
         for name in suspect.failing_tests:
             out.write(f"    {safe(name)}\n")
             if (stack := evidence.stacks.get(name)) is not None:

@@ -101,8 +101,8 @@ class Suspect:
     >>> suspect = make_technique("ochiai").localize(spectrum).suspect(0)
     >>> str(suspect.location), suspect.rank_best, suspect.tied, suspect.failing_tests
     ('program:2', 1, 1, ('t1',))
-    >>> suspect.badge
-    ''
+    >>> suspect.badge, suspect.involvement
+    ('', 'execute it')
     """
 
     element: int
@@ -125,6 +125,11 @@ class Suspect:
     def tied(self) -> int:
         """How many elements share this rank."""
         return self.rank_worst - self.rank_best + 1
+
+    @property
+    def involvement(self) -> str:
+        """What its tests do with it, to say after "tests that"."""
+        return "read what it defines" if self.only_read else "execute it"
 
     @property
     def badge(self) -> str:

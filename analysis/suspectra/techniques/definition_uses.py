@@ -55,7 +55,8 @@ def with_uses(spectrum: Spectrum, definitions: Definitions, previous: Spectrum |
         return spectrum
     known: dict[int, Row] = {}
     if before is not None and np.array_equal(before.only_read, only_read):
-        known = {id(own): row for own, row in zip(before.executed.rows, before.rows, strict=True)}
+        extended = np.flatnonzero(before.failed).tolist()  # other rows are those of what is executed
+        known = {id(before.executed.rows[test]): before.rows[test] for test in extended}
     rows = list(spectrum.rows)
     for test in failing:
         own = rows[test]

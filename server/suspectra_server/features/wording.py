@@ -92,8 +92,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
         info = ranking.technique.info
         parts.append(f"{markdown(info.title)}: {code(explanation.formula)}\n\n{code(explanation.substituted)}")
     if suspect.failing_tests:
-        head = f"Failing tests that {'read what it defines' if suspect.only_read else 'execute it'}:"
-        parts.append(f"{head}\n\n" + "\n".join(_tests(ranking, suspect)))
+        parts.append(f"Failing tests that {suspect.involvement}:\n\n" + "\n".join(_tests(ranking, suspect)))
     parts.append(markdown(ranking.failed_in(suspect)))
     parts.append(markdown(snapshot.next_steps.get(suspect.element, "")))
     return "\n\n".join(part for part in parts if part)
