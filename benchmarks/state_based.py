@@ -15,7 +15,8 @@ test, and `suspectra paths --seconds N` searches: the statements of the report a
 left by Ochiai. Their score is that of the report over the program dependence graph (`evaluation/source_scores.py`), an
 empty report being 0, and the share found is that of searches with a report. The rank is that of the best faulty
 statement, and of a tie its middle. Seconds are those of the whole command; their median is that of the searches for
-paths alone, from the start of their first process on. States are those that were altered, alone or with others, in
+paths alone, from the start of their first process on, and beside it stands that of `pytest --collect-only` for the
+module of the same test, which no search can start without. States are those that were altered, alone or with others, in
 however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is added to a
 file, from which an interrupted benchmark goes on; `--again` measures anew.
 """
@@ -228,12 +229,20 @@ class Measured:
             "found": bool(found["report"]),
             "search": found["seconds"],
             "seconds": round(time.perf_counter() - began, 2),
+            "start": self.collecting(),
             "complete": found["complete"],
             "problems": [
                 *found["notes"],
                 *(line for line in made.stderr.splitlines() if line.startswith("suspectra: ")),
             ],
         }
+
+    def collecting(self) -> float:
+        """How long pytest takes to collect the module of the first failing test."""
+        module = sorted(self.failing)[0].partition("::")[0]
+        began = time.perf_counter()
+        subprocess.run([*self.pytest, "--collect-only", module], cwd=self.workspace, capture_output=True, check=False)
+        return round(time.perf_counter() - began, 3)
 
     def score(self, report: Sequence[tuple[str, int]]) -> float:
         """The score of a report over the program dependence graph."""
@@ -325,9 +334,9 @@ def figures(found: Sequence[Result]) -> dict[str, float]:
         "score": round(mean([one["score"] for one in found if "score" in one] or [0.0]), 2),
         "found": sum(bool(one.get("found")) for one in found),
         "median_seconds": round(median([one["search"] for one in found if "search" in one] or [0.0]), 2),
-        "share": round(mean(shares), 2)
-        if (shares := [share for one in made for share in one.get("shares", ())])
-        else 0.0,
+        "median_start": round(median([one["start"] for one in found if "start" in one] or [0.0]), 2),
+        "median_own": round(median([one["search"] - one["start"] for one in found if "start" in one] or [0.0]), 2),
+        "share": round(mean(shares), 2) if shares else 0.0,
     }
 
 
@@ -342,7 +351,7 @@ def harmed(found: dict[str, Result], baseline: dict[str, Result]) -> dict[str, t
 
 def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
     columns = ["mean rank", "Top-1", "Top-3", "Top-5", "worse than Ochiai", "all tried", "runs", "seconds"]
-    columns += ["runs a second", "states", "share", "found", "score", "median s"]
+    columns += ["runs a second", "states", "share", "found", "score", "median s", "pytest's start", "rest"]
     yield "| | " + " | ".join(columns) + " |"
     yield "|---" + "|---:" * len(columns) + "|"
     for name, found in by_technique.items():
@@ -352,10 +361,11 @@ def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
         if row["runs"]:
             cells += [row["complete"], row["runs"], f"{row['seconds']:.0f}", f"{row['rate']:.0f}"]
             cells += [row["states"], f"{row['share']:.0%}"] if row["share"] else ["", ""]
-            of_paths = [row["found"], f"{row['score']:.2f}", f"{row['median_seconds']:.2f}"]
+            times = [f"{row[key]:.2f}" for key in ("median_seconds", "median_start", "median_own")]
+            of_paths = [row["found"], f"{row['score']:.2f}", *times]
             cells += of_paths if name in PATHS else [""] * len(of_paths)
         else:
-            cells += [""] * 9
+            cells += [""] * 11
         yield "| " + " | ".join(map(str, cells)) + " |"
 
 

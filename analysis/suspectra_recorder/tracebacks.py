@@ -84,7 +84,7 @@ class Tracebacks:
             name = _name_of_group(name, leaves)
             frames += self._first_ranked(leaves)
         elif not ranked:
-            frames += self._first_ranked(_causes(error))[-1:]
+            frames += self._first_ranked(causes_of(error))[-1:]
         stack = make_stack(frames, name, "", assertion or issubclass(type(error), AssertionError), omitted)
         return replace(stack, test_line=self._test_line(traceback))
 
@@ -153,8 +153,27 @@ def _digest_of(path: str) -> str:
         return ""
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions that led to one, by Python's rules for tracebacks, the nearest first."""
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions that led to one, by Python's rules for tracebacks.
+
+    Parameters
+    ----------
+    error : BaseException
+        Any exception.
+
+    Yields
+    ------
+    BaseException
+        The nearest first.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise ValueError("2 + 2") from KeyError("2")
+    ... except ValueError as error:
+    ...     list(causes_of(error))
+    [KeyError('2')]
+    """
     seen = {id(error)}
     for _ in range(_MAX_CAUSES):
         before = _cause(error)

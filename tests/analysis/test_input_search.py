@@ -108,13 +108,34 @@ def noise(number):
 class Cart:
     total = 0
 
+    def __init__(self, count=3):
+        self.count = count
+
+    @property
+    def discount(self):
+        return 1 / self.count
+
+    @discount.setter
+    def discount(self, percent):
+        self.count = percent - 5 if percent > 4 else 1
+
     def add(self, price):
         if price > 10:
             return
         self.total += price
+
+    def sum(self, tax=2, *, rounded=True):
+        return self.total + tax if rounded else self.total
+
+    def prices(self, count):
+        for number in range(count):
+            if number > 1:
+                raise IndexError(number)
+            yield number
 """
 TESTS = """\
 import collections
+import unittest
 
 import pytest
 from hypothesis import assume, given, settings
@@ -190,6 +211,48 @@ def test_cart():
     assert cart.total == 6
 
 
+def test_sum():
+    cart = Cart()
+    assert cart.sum(7) == 8
+
+
+def test_default():
+    assert Cart().sum() == 3
+
+
+def test_discount():
+    cart = Cart()
+    cart.discount = 5
+    assert cart.discount == 1
+
+
+def test_first_price():
+    prices = Cart().prices(2)
+    assert next(prices) == 1
+
+
+def test_all_prices():
+    assert list(Cart().prices(3)) == [0, 1]
+
+
+def test_expected_error():
+    with pytest.raises(ValueError) as caught:
+        inc("1x")
+    assert caught.value.args == ("1",)
+
+
+def test_reported_error():
+    try:
+        inc("1x")
+    except ValueError:
+        pytest.fail("no number")
+
+
+class TestCase(unittest.TestCase):
+    def test_parse(self):
+        self.assertEqual(parse("a=-3"), ("A", "-3"))
+
+
 def test_nothing():
     assert not 1
 
@@ -212,6 +275,8 @@ def tests(workspace):
     names = ["test_fee[25-154]", "test_a_fee[25-651]", "TestProperties::test_fee", "TestProperties::test_objects"]
     names += ["test_sqrt[3]", "test_gross[5]", "test_doubled[3]", "test_noise[3]"]
     names += [f"test_{name}" for name in ("roman", "inc", "parse", "cart", "large", "size", "nothing", "fine")]
+    names += [f"test_{name}" for name in ("sum", "default", "discount", "first_price", "all_prices")]
+    names += ["test_expected_error", "test_reported_error", "TestCase::test_parse"]
     failing = [FailingTest(f"test_shop.py::{name}", "test_shop.py") for name in names]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     running = RepeatedTests(command, workspace, failing, kinds=["input"])
@@ -272,6 +337,47 @@ def test_an_exception_that_is_gone_needs_no_judge(tests):
     assert report.summary.startswith("parse fails with text = 'a=-3', and passes with text = 'a=")
 
 
+def test_an_exception_is_known_through_other_runners_and_reports(tests):
+    assert in_words(search(tests, "TestCase::test_parse")) == [(42, "if", 1, True, False)]
+    reported = search(tests, "test_reported_error")
+    assert in_words(reported) == [(32, "if", 1, True, False)]
+    assert reported.summary.startswith("inc fails with text = '1x', and passes with text = '1")
+
+
+def test_a_generator_is_judged_by_its_exceptions_alone(tests):
+    report = search(tests, "test_all_prices")
+    assert (report.found, report.candidates) == (False, 3)  # how far a loop goes is no decision that is turned
+    assert refusal(tests, "test_first_price").cause == (
+        "Cart.prices returns nothing that shows whether another input is right"
+    )
+
+
+def test_the_input_of_an_earlier_call_counts_where_a_later_one_raises(tests):
+    report = search(tests, "test_discount")
+    assert in_words(report) == [(102, "conditional", 1, True, False)]
+    assert report.summary.startswith("Cart.discount fails with percent = 5, and passes ")
+
+
+def test_values_that_a_call_leaves_to_their_defaults_stay(tests):
+    asked = []
+    report = search(tests, "test_sum", lambda question: asked.append(question) or False)
+    assert not report.found
+    assert report.complete
+    assert asked == []  # rounded is True by default, and what tax is takes part in no decision
+    assert refusal(tests, "test_default").cause == (
+        "test_shop.py::test_default calls no function of the program with a number or a text: "
+        "Cart.__init__ and Cart.sum get values of other types, or default values alone"
+    )
+
+
+def test_an_exception_that_the_test_expects_is_no_failure(tests):
+    asked = []
+    assert not search(tests, "test_expected_error", lambda question: asked.append(question) or False).found
+    assert asked
+    assert "inc(text='1x')" not in "".join(asked)
+    assert all(" gives " in question or question.endswith("which the test catches: right?") for question in asked)
+
+
 def test_the_user_judges_where_no_test_can(tests):
     asked = []
 
@@ -311,11 +417,12 @@ def test_it_says_how_many_decisions_no_input_changes(tests):
 
 def test_refusals_name_cause_and_cure(tests, monkeypatch):
     assert refusal(tests, "test_inc").cause == "no test knows what is right for another input of inc"
-    assert refusal(tests, "test_cart").cause == "no test knows what is right for another input of Cart.add"
+    assert refusal(tests, "test_expected_error").cause == "no test knows what is right for another input of inc"
+    assert refusal(tests, "test_cart").cause == "Cart.add returns nothing that shows whether another input is right"
     assert "--ask" in refusal(tests, "test_a_fee[25-651]").cure
     assert refusal(tests, "test_size").cause == (
         "test_shop.py::test_size calls no function of the program with a number or a text: "
-        "size gets values of other types"
+        "size gets values of other types, or default values alone"
     )
     assert "calls no function of the program" in refusal(tests, "test_nothing").cause
     assert refusal(tests, "test_fine").cause == "test_shop.py::test_fine passes when it runs alone"

@@ -20,6 +20,7 @@ ALLOWED = {
     "suspectra_recorder.experiments.input_marks.InputMarks.call": OF_THE_PROGRAM,
     "suspectra_recorder.experiments.input_marks.InputMarks.change": OF_THE_PROGRAM,
     "suspectra_recorder.experiments.input_marks.InputMarks.contains": OF_THE_PROGRAM,
+    "suspectra_recorder.experiments.input_marks.InputMarks.default": OF_THE_PROGRAM,
     "suspectra_recorder.experiments.input_marks.InputMarks.item": OF_THE_PROGRAM,
     "suspectra_recorder.experiments.input_marks.InputMarks.join": OF_THE_PROGRAM,
     "suspectra_recorder.experiments.input_marks.InputMarks.returns": OF_THE_PROGRAM,

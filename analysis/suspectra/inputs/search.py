@@ -27,7 +27,7 @@ from suspectra.paths.distance import parting
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.report import PathReport
 from suspectra.quantity import enumeration
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import CallByTest, Job
 
 MAX_TURNED = 3
 """Decisions that come out differently in a path."""
@@ -92,6 +92,7 @@ class InputSearch(PathSearcher):
         self.failing: TriedRun | None = None
         self.found: TriedRun | None = None
         self._call, self._drawn, self._seconds = -1, "", TRACE_S
+        self._whole = False  # whether the program raises an exception only after the call
         self._strategies: Mapping[str, str] = {}
         self._asked, self._candidates = 0, 0
         self._single: dict[int, bool] = {}  # whether an input turns a decision alone, of those that were tried
@@ -169,7 +170,7 @@ class InputSearch(PathSearcher):
             For :class:`~suspectra.experiments.recorded_statements.GivenInput`.
         """
         assert self.failing is not None
-        return input_job(self._changes(self.failing, run), self._call, self._drawn, symbolic=False)
+        return self._job(self._changes(self.failing, run), symbolic=False)
 
     # the failing run
 
@@ -182,7 +183,11 @@ class InputSearch(PathSearcher):
             raise unusable(name, outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
         self._seconds = 2 * watched.answer.seconds + _EXTRA_S
         self._call = self._call_to_change(watched)
-        plain, failing = self._run({}), self._run({}, symbolic=True)
+        plain = self._run({})
+        if plain is not None and self._call and plain.input["raised"] and plain.input["returned"]:
+            self._whole = True
+            plain = self._run({})
+        failing = self._run({}, symbolic=True)
         if plain is None or failing is None or failing.answer.outcome is not Outcome.FAILED:
             cause = f"{name} does not fail any more when it is run alone with the same input"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance or what ran before"))
@@ -197,7 +202,7 @@ class InputSearch(PathSearcher):
                 cause = f"{name} takes another path from {where} on when its input can be changed"
                 cure = "compare types by isinstance: what can be changed is of a class derived from int, float or str"
             raise EvidenceError(Problem("", "", cause, cure))
-        if self._call and failing.input["returned"] and self.setting.options.ask is None:
+        if self._call and not failing.input["raised"] and self.setting.options.ask is None:
             cause = f"no test knows what is right for another input of {failing.input['function']}"
             cure = "use --ask to judge outcomes yourself, or compare with a reference function in a parametrized test"
             raise EvidenceError(Problem("", "", cause, cure))
@@ -212,7 +217,10 @@ class InputSearch(PathSearcher):
         return self.setting.paths.places[int(path.statement[position])].location.short
 
     def _call_to_change(self, watched: TriedRun) -> int:
-        """Which call gets other inputs: the test itself if it knows for any what is right, or else its last one."""
+        """Which call gets other inputs: the test itself if it knows for any what is right, or else its last one.
+
+        Where no exception shows what is wrong, the result must: that of a setter or a constructor shows nothing.
+        """
         name = self.setting.test.name
         if watched.input["strategies"]:
             self._drawn, self._strategies = watched.input["drawn"], watched.input["strategies"]
@@ -224,15 +232,12 @@ class InputSearch(PathSearcher):
         parameters = watched.input["parameters"]
         if parameters and judges_any_input(read(self.setting.test.file) or b"", name, parameters):
             return 0
-        calls = watched.input["calls"]
-        last = max((number for number, call in enumerate(calls, 1) if call["parts"]), default=0)
-        if not last:
-            cause = f"{name} calls no function of the program with a number or a text"
-            others = list(dict.fromkeys(call["function"] for call in calls))
-            if others:
-                cause += f": {enumeration(others)} {'gets' if len(others) == 1 else 'get'} values of other types"
-            raise EvidenceError(Problem("", "", cause, "call what is tested from the test itself, with plain values"))
-        return last
+        calls, raised = watched.input["calls"], watched.input["raised"]
+        with_parts = [number for number, call in enumerate(calls, 1) if call["parts"]]
+        judged = [number for number in with_parts if raised or calls[number - 1]["gives"]]
+        if not judged:
+            raise EvidenceError(_nothing_judged(name, [calls[number - 1] for number in with_parts], calls))
+        return judged[-1]
 
     def _nothing_symbolic(self, failing: TriedRun) -> Problem:
         listed = [f"{name} is of type {kind}" for name, kind in failing.input["unsupported"].items()]
@@ -268,9 +273,12 @@ class InputSearch(PathSearcher):
     def _run(self, given: Values, *, symbolic: bool = False) -> TriedRun | None:
         """Run the test with an input, in a process of its own: caches that another run has filled change the path."""
         name = self.setting.test.name
-        job = input_job(given, self._call, self._drawn, symbolic=symbolic)
+        job = self._job(given, symbolic=symbolic)
         (answer,) = self.setting.tests.machine(name).ask(name, [job], steps=MAX_EVENTS, seconds=self._seconds)
         return TriedRun.from_answer(answer, self.setting.paths)
+
+    def _job(self, given: Values, *, symbolic: bool) -> Job:
+        return input_job(given, self._call, self._drawn, symbolic=symbolic, whole=self._whole)
 
     def _along(self, steering: Steering, failing: TriedRun, turned: tuple[int, ...]) -> TriedRun | None:
         """A run that passes along a path, with plain values: symbols have shown which inputs take it."""
@@ -296,10 +304,15 @@ class InputSearch(PathSearcher):
         """Whether the outcome is right: the test says so, the exception is gone, or the user says so."""
         if not self._call:
             return run.passes and not run.rejected
-        if not failing.input["returned"]:
-            return run.input["returned"]
+        if failing.input["raised"]:
+            return not run.input["raised"] and run.answer.outcome in (Outcome.PASSED, Outcome.FAILED)
         call = f"{run.input['function']}({run.in_words})"
-        ends = f"gives {run.input['result']}" if run.input["returned"] else f"raises {run.answer.exception}"
+        if run.input["returned"]:
+            ends = f"gives {run.input['result']}"
+        elif run.input["raised"]:
+            ends = f"raises {run.answer.exception}"
+        else:
+            ends = "raises an exception, which the test catches"
         question = f"{call} {ends}: right?"
         if question not in self._answers and not self._is_tired and self.setting.options.ask is not None:
             self._asked += 1
@@ -349,7 +362,7 @@ class InputSearch(PathSearcher):
     def _how_far(self, failing: TriedRun, found: TriedRun, changed: Sequence[str]) -> str:
         """``from`` if the number next to it, nearer to the failing one, still fails; or else ``with``."""
         changes = self._changes(failing, found)
-        asks = self._call and failing.input["returned"]
+        asks = self._call and not failing.input["raised"]
         if len(changes) != 1 or asks or next(iter(changes)) != changed[0]:
             return "with"
         ((name, value),) = changes.items()
@@ -358,6 +371,23 @@ class InputSearch(PathSearcher):
             return "with"
         nearer = self._run({name: value - 1 if value > old else value + 1})
         return "with" if nearer is None or self._is_right(nearer, failing) else "from"
+
+
+def _nothing_judged(test: str, with_parts: Sequence[CallByTest], calls: Sequence[CallByTest]) -> Problem:
+    if with_parts:
+        cause = f"{_functions(with_parts, 'returns', 'return')} nothing that shows whether another input is right"
+        cure = "call from the test, with plain values, a function that returns what is tested"
+        return Problem("", "", cause, cure)
+    cause = f"{test} calls no function of the program with a number or a text"
+    if calls:
+        cause += f": {_functions(calls, 'gets', 'get')} values of other types, or default values alone"
+    return Problem("", "", cause, "call what is tested from the test itself, with plain values")
+
+
+def _functions(calls: Sequence[CallByTest], one: str, several: str) -> str:
+    """The functions that were called, with what they all do."""
+    names = list(dict.fromkeys(call["function"] for call in calls))
+    return f"{enumeration(names)} {one if len(names) == 1 else several}"
 
 
 def _decisions(count: int) -> str:

@@ -99,7 +99,9 @@ class TriedRun:
         return ", ".join(f"{name}={text}" for name, text in given if name not in ("self", "cls"))
 
 
-def input_job(given: Mapping[str, int | float | str], call: int, drawn: str, symbolic: bool) -> Job:
+def input_job(
+    given: Mapping[str, int | float | str], call: int, drawn: str, *, symbolic: bool, whole: bool = False
+) -> Job:
     """Ask for a run with another input.
 
     Parameters
@@ -112,6 +114,8 @@ def input_job(given: Mapping[str, int | float | str], call: int, drawn: str, sym
         What a property test drew, as Python writes it.
     symbolic : bool
         Whether constraints are noted.
+    whole : bool, optional
+        Whether the run is looked at to the end of the test, and not only until the call returns.
 
     Returns
     -------
@@ -120,8 +124,8 @@ def input_job(given: Mapping[str, int | float | str], call: int, drawn: str, sym
 
     Examples
     --------
-    >>> input_job({"n": 3}, 1, "", True)["given"]
+    >>> input_job({"n": 3}, 1, "", symbolic=True)["given"]
     {'n': 3}
     """
     numbers = {name: value for name, value in given.items() if isinstance(value, (int, float))}
-    return {"kind": KIND, "given": numbers, "call": call, "drawn": drawn, "symbolic": symbolic}
+    return {"kind": KIND, "given": numbers, "call": call, "drawn": drawn, "symbolic": symbolic, "whole": whole}

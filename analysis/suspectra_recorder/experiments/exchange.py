@@ -145,6 +145,8 @@ class Job(_Kind, total=False):
     """The arguments that a property test drew, as Python writes them; empty for none."""
     symbolic: bool
     """Whether the parts of the input are symbols."""
+    whole: bool
+    """Whether the run is looked at to the end of the test, and not only until the call returns."""
     input: Job
     """Another input during this run, as a job of the kind ``input``."""
     only: list[tuple[str, int]]
@@ -251,7 +253,7 @@ class CallByTest(TypedDict):
 
     Examples
     --------
-    >>> call: CallByTest = {"function": "fee", "line": 7, "parts": 2}
+    >>> call: CallByTest = {"function": "fee", "line": 7, "parts": 2, "gives": True}
     >>> call["function"]
     'fee'
     """
@@ -261,7 +263,9 @@ class CallByTest(TypedDict):
     line: int
     """Of the test code that calls."""
     parts: int
-    """How many numbers, truths and characters its arguments have."""
+    """How many numbers, truths and characters its arguments have, apart from default values."""
+    gives: bool
+    """Whether the function may return anything but None, and is not a generator."""
 
 
 class TriedInput(TypedDict):
@@ -271,8 +275,8 @@ class TriedInput(TypedDict):
     --------
     >>> tried: TriedInput = {
     ...     "function": "fee", "arguments": {"weight": "154"}, "parts": [("weight", "int", 154)], "unsupported": {},
-    ...     "positions": [0], "begin": 1, "end": 9, "returned": True, "result": "3", "calls": [], "drawn": "",
-    ...     "strategies": {}, "parameters": [],
+    ...     "positions": [0], "begin": 1, "end": 9, "returned": True, "raised": False, "result": "3",
+    ...     "calls": [], "drawn": "", "strategies": {}, "parameters": [],
     ... }
     >>> tried["arguments"]
     {'weight': '154'}
@@ -294,6 +298,8 @@ class TriedInput(TypedDict):
     """How many it had when the call returned; -1 if it did not."""
     returned: bool
     """Whether the call returned."""
+    raised: bool
+    """Whether the test failed by an exception that came out of the program."""
     result: str
     """What it returned, as Python writes it, or its type."""
     calls: list[CallByTest]

@@ -7,13 +7,13 @@ calls of ``int``, ``ord``, ``chr`` and ``str`` are done here instead, with the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from itertools import compress
 from typing import Any
 
 from suspectra_recorder.experiments.characters import codes_of, path_of, plain, same, text_of
 from suspectra_recorder.experiments.exchange import CallByTest
 from suspectra_recorder.experiments.input_parts import Given, InputParts, as_written
-from suspectra_recorder.experiments.mark_calls import FUNCTIONS, MarkCalls
+from suspectra_recorder.experiments.input_rewriting import InputRewriting
 from suspectra_recorder.experiments.paths import CallMarks
 from suspectra_recorder.experiments.symbols import SymbolicPath, Term, number_of
 from suspectra_recorder.experiments.truth_terms import all_of, any_of, ask
@@ -28,9 +28,6 @@ MAX_CALLS = 1_000
 """Calls by a test that are noted."""
 
 _MAX_ITEMS = 100  # of a container, in a term
-_CONVERSIONS = ("int", "ord", "chr", "str")
-_SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_params", "pattern", "decorator_list"})
-_EVALUATED_LATER: type[ast.AST] | tuple[()] = getattr(ast, "TypeAlias", ())
 _ZERO, _NINE = 48, 57
 
 _frame = sys._getframe
@@ -66,8 +63,8 @@ class InputMarks(CallMarks):
     >>> marks = InputMarks(lambda file: True)
     >>> path = SymbolicPath(marks.position)
     >>> marks.try_input(path, {"word[0]": 98}, call=1)
-    >>> def length(word):
-    ...     (word,) = marks.arguments_of("length", ("word",), word)
+    >>> def length(word, least=marks.default("length", "least", 1)):
+    ...     word, least = marks.arguments_of("length", True, ("word", "least"), word, least)
     ...     if marks.contains(word, "bat") and marks.item({"bat": 3, "cat": 4}, word) == 3:
     ...         return marks.returns(marks.call(ord, word[0]))
     >>> length("cat"), marks.function, marks.arguments, marks.result
@@ -84,9 +81,10 @@ class InputMarks(CallMarks):
         super().__init__()
         self._is_test = is_test
         self._known: dict[str, bool] = {}
+        self._defaults: dict[tuple[str, str], dict[str, Any]] = {}  # by file and function: of its parameters
         self.try_input(None, {}, call=0)
 
-    def try_input(self, path: SymbolicPath | None, given: Given, *, call: int) -> None:
+    def try_input(self, path: SymbolicPath | None, given: Given, *, call: int, whole: bool = False) -> None:
         """Change the arguments of a call from now on.
 
         Parameters
@@ -97,8 +95,10 @@ class InputMarks(CallMarks):
             Values of parts.
         call : int
             Which call of the program by the test, from 1; none for 0, and -1 to note all.
+        whole : bool, optional
+            Whether symbols are followed to the end of the test, and not only until the call returns.
         """
-        self._call, self._path = call, path
+        self._call, self._path, self._whole = call, path, whole
         self._frame: object = None
         self.calls: list[CallByTest] = []
         self.parts = InputParts(path, given)
@@ -148,17 +148,39 @@ class InputMarks(CallMarks):
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Mark functions, their arguments and results, and operations that would lose terms; in tests these alone."""
         is_test = self._is_test(path)
-        _Lifting(placeholder, functions=not is_test).fields(tree, "")
+        InputRewriting(placeholder, functions=not is_test).fields(tree, "")
         ast.fix_missing_locations(tree)
         return super().insert(tree, path, placeholder, asserts=asserts) if not is_test else _nothing
 
-    def arguments_of(self, function: str, names: Sequence[str], *values: Any) -> Sequence[Any]:
+    def default(self, function: str, name: str, value: Any) -> Any:
+        """A parameter has got a default value.
+
+        Parameters
+        ----------
+        function : str
+            The name of the function.
+        name : str
+            That of the parameter.
+        value : object
+            What it is if a call does not say anything else.
+
+        Returns
+        -------
+        object
+            The same.
+        """
+        self._defaults.setdefault((_frame(1).f_code.co_filename, function), {})[name] = value
+        return value
+
+    def arguments_of(self, function: str, gives: bool, names: Sequence[str], *values: Any) -> Sequence[Any]:
         """A function has got arguments.
 
         Parameters
         ----------
         function : str
             Its name.
+        gives : bool
+            Whether it may return anything but None.
         names : sequence of str
             Of its parameters.
         *values : object
@@ -175,18 +197,22 @@ class InputMarks(CallMarks):
         caller = frame.f_back
         if caller is None or not self._from_test(caller.f_code.co_filename):
             return values
+        defaults = self._defaults.get((frame.f_code.co_filename, function), {})
+        passed = [value is not defaults.get(name, self) for name, value in zip(names, values, strict=True)]
         if self._call < 0:
             if len(self.calls) < MAX_CALLS:
                 parts = InputParts(None, {})
-                for name, value in zip(names, values, strict=True):
+                for name, value in compress(zip(names, values, strict=True), passed):
                     parts.replaced(name, value)
-                self.calls.append({"function": function, "line": caller.f_lineno, "parts": len(parts.found)})
+                count, line = len(parts.found), caller.f_lineno
+                self.calls.append({"function": function, "line": line, "parts": count, "gives": gives})
             return values
         self._call -= 1
         if self._call:
             return values
         self._frame, self.function, self.begin = frame, function, self.position()
-        return self.change(names, values)
+        changed = iter(self.change(list(compress(names, passed)), list(compress(values, passed))))
+        return [next(changed) if own_value else value for own_value, value in zip(passed, values, strict=True)]
 
     def _from_test(self, file: str) -> bool:
         if file not in self._known:
@@ -206,7 +232,7 @@ class InputMarks(CallMarks):
         object
             The same; a plain one where the symbols end.
         """
-        if self._frame is not None and self.end < 0 and _frame(1) is self._frame:
+        if self._frame is not None and self.end < 0 and not self._whole and _frame(1) is self._frame:
             self.end, self.result = self.position(), as_written(value) or type(value).__name__
             if self._path is not None:
                 self._path.closed = True
@@ -377,90 +403,5 @@ def _converted(path: SymbolicPath, text: Any) -> Any:
     return path.number(int(value), term, 4 * len(codes)) if isinstance(term, tuple) else int(value)
 
 
-class _Lifting(MarkCalls):
-    """Rewrites a source such that it calls the marks."""
-
-    def __init__(self, name: str, *, functions: bool):
-        super().__init__(name)
-        self._functions = functions
-
-    def fields(self, node: ast.AST, scope: str) -> None:
-        """Rewrite what a node contains; `scope` is the name of the function or class around it."""
-        for field, value in ast.iter_fields(node):
-            if field in _SKIPPED_FIELDS:
-                continue
-            if isinstance(value, list):
-                value[:] = [new for child in value for new in self._replaced(child, scope)]
-            elif isinstance(value, ast.AST):
-                setattr(node, field, self._lifted(value, scope))
-
-    def _replaced(self, node: object, scope: str) -> list[object]:
-        """What stands in a list instead of a node."""
-        if self._functions and isinstance(node, ast.Return) and node.value is None:
-            # asynchronous generators may not return a value, so the mark stands before
-            mark = self.call("returns", node, self.constant(None, node))
-            return [ast.copy_location(ast.Expr(mark), node), node]
-        return [self._lifted(node, scope) if isinstance(node, ast.AST) else node]
-
-    def _lifted(self, node: ast.AST, scope: str) -> ast.AST:
-        if isinstance(node, _EVALUATED_LATER):
-            return node
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            self.fields(node, f"{scope}{node.name}.")
-            if self._functions and isinstance(node, FUNCTIONS):
-                self._function(node, f"{scope}{node.name}")
-            return node
-        self.fields(node, scope)
-        if self._functions and isinstance(node, ast.Return) and node.value is not None:
-            node.value = self.call("returns", node, node.value)
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            found = self.call("contains", node, node.left, node.comparators[0])
-            return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _is_slice(node.slice):
-            return self.call("item", node, node.value, node.slice)
-        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-            return self._called(node)
-        return node
-
-    def _called(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.args[0], ast.Starred):
-            return node
-        if isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
-            return self.call("call", node, node.func, node.args[0])
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
-            return self.call("join", node, node.func.value, node.args[0])
-        return node
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> None:
-        """``a, b = marks.arguments_of(name, ("a", "b"), a, b)`` in front of the body, and a mark where that ends."""
-        arguments = node.args
-        names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-        if arguments.vararg is not None:
-            names.append(arguments.vararg.arg)
-        text = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
-        place = node.body[min(int(text), len(node.body) - 1)]
-        if not names:
-            return
-        place_of = partial(ast.copy_location, old_node=place)
-        given = self.call(
-            "arguments_of",
-            place,
-            self.constant(name, place),
-            self.constant(tuple(names), place),
-            *[place_of(ast.Name(one, ast.Load())) for one in names],
-        )
-        target = place_of(ast.Tuple([place_of(ast.Name(one, ast.Store())) for one in names], ast.Store()))
-        node.body.insert(int(text), place_of(ast.Assign([target], given)))
-        if not isinstance(last := node.body[-1], ast.Return):
-            mark = self.call("returns", last, self.constant(None, last))
-            node.body.append(ast.copy_location(ast.Expr(mark), last))
-
-
 def _nothing() -> None:
     pass
-
-
-def _is_slice(node: ast.expr) -> bool:
-    """Whether it has a colon, as ``a[1:]`` or ``a[1:, 2]``."""
-    inside = node.elts if isinstance(node, ast.Tuple) else [node]
-    return any(isinstance(one, (ast.Slice, ast.Starred)) for one in inside)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.experiments.symbols import SymbolicPath
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.tracebacks import causes_of
 
 __builtins__ = own.builtins
 
@@ -29,29 +31,37 @@ class TryingInput(NotingPath):
         The decisions of this process.
     sources : callable
         Gives the digests of the files that are loaded.
+    name_of : callable
+        Gives the path of a file of the program relative to the workspace, None for any other.
     is_test : callable
         Whether a file, by its absolute path, is test code.
 
     Examples
     --------
-    >>> kind = TryingInput(Switchboard(), dict, lambda file: False)
-    >>> kind.apply({"kind": "input", "call": 1, "given": {}, "drawn": "", "symbolic": True})
+    >>> kind = TryingInput(Switchboard(), dict, lambda file: None, lambda file: False)
+    >>> kind.apply({"kind": "input", "call": 1, "given": {}, "drawn": "", "symbolic": True, "whole": False})
     >>> kind.take_back()["input"]["begin"]  # no test has called anything
     -1
     """
 
-    def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]], is_test: Callable[[str], bool]):
+    def __init__(
+        self,
+        board: Switchboard,
+        sources: Callable[[], dict[str, str]],
+        name_of: Callable[[str], str | None],
+        is_test: Callable[[str], bool],
+    ):
         marks = InputMarks(is_test)
         super().__init__(board, sources, marks)
         self._input = marks
         self._path = SymbolicPath()
-        self.plugin = self._test = TestInput(marks)
+        self.plugin = self._test = TestInput(marks, name_of)
 
     def apply(self, job: Job) -> None:
         """Note the path, and change the input from now on."""
         path = self._path = SymbolicPath(self._input.position)
         call = job["call"]
-        self._input.try_input(path if job["symbolic"] else None, job["given"], call=call)
+        self._input.try_input(path if job["symbolic"] else None, job["given"], call=call, whole=job["whole"])
         self._test.start(path, job["drawn"], active=call == 0, watching=call < 0)
         super().apply(job)
 
@@ -71,6 +81,7 @@ class TryingInput(NotingPath):
                 "begin": tried.begin,
                 "end": tried.end,
                 "returned": tried.end >= 0,
+                "raised": self._test.raised,
                 "result": tried.result,
                 "calls": tried.calls,
                 "drawn": self._test.drawn,
@@ -90,6 +101,8 @@ class TestInput:
     ----------
     marks : InputMarks
         What changes arguments.
+    name_of : callable
+        Gives the path of a file of the program relative to the workspace, None for any other.
 
     Attributes
     ----------
@@ -99,6 +112,8 @@ class TestInput:
         How they are drawn.
     parameters : list of str
         Those of a parametrized test.
+    raised : bool
+        Whether the test failed by an exception that came out of the program, also if test code reported it by another.
     active : bool
         Whether the test gets another input.
     watching : bool
@@ -106,7 +121,7 @@ class TestInput:
 
     Examples
     --------
-    >>> test = TestInput(InputMarks(lambda file: False))
+    >>> test = TestInput(InputMarks(lambda file: False), lambda file: None)
     >>> test.start(SymbolicPath(), "{'n': 3}", active=True, watching=False)
     >>> test.active, test.drawn
     (True, '')
@@ -114,8 +129,8 @@ class TestInput:
 
     __test__ = False
 
-    def __init__(self, marks: InputMarks) -> None:
-        self._marks = marks
+    def __init__(self, marks: InputMarks, name_of: Callable[[str], str | None]) -> None:
+        self._marks, self._name_of = marks, name_of
         self.start(SymbolicPath(), "", active=False, watching=False)
 
     def start(self, path: SymbolicPath, drawn: str, *, active: bool, watching: bool) -> None:
@@ -131,7 +146,7 @@ class TestInput:
             See the attributes.
         """
         self._path, self._given, self.active, self.watching = path, drawn, active, watching
-        self.drawn = ""
+        self.drawn, self.raised = "", False
         self.strategies: dict[str, str] = {}
         self.parameters: list[str] = []
 
@@ -175,6 +190,32 @@ class TestInput:
         function(**{**fixtures, **dict(zip(given, changed, strict=True))})
         self._marks.end = self._marks.position()
         return True
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
+        """Keep whether the exception that ended the test came out of the program.
+
+        Parameters
+        ----------
+        call : pytest.CallInfo
+            A phase of the test.
+
+        Yields
+        ------
+        None
+            Once.
+        """
+        yield  # pytest's plugin for unittest says first what failed
+        if call.when == "call" and call.excinfo is not None:
+            traces = [call.excinfo.tb, *(error.__traceback__ for error in causes_of(call.excinfo.value))]
+            self.raised = any(map(self._went_through_the_program, traces))
+
+    def _went_through_the_program(self, trace: TracebackType | None) -> bool:
+        while trace is not None:
+            if self._name_of(trace.tb_frame.f_code.co_filename) is not None:
+                return True
+            trace = trace.tb_next
+        return False
 
     def _watch(self, function: Any, property_test: Any) -> None:
         """Keep the arguments with which a property fails last: those that it shows."""

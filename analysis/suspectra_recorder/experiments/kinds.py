@@ -146,7 +146,7 @@ def make_kinds(
         kinds["lines"] = NotingLines(name_of)
     marks = None
     if "input" in names:
-        kinds["input"] = trying = TryingInput(board, sources, is_test)
+        kinds["input"] = trying = TryingInput(board, sources, name_of, is_test)
         marks = trying.marks
     if "path" in names:
         kinds["path"] = NotingPath(board, sources, marks)
