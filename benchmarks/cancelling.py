@@ -1,6 +1,7 @@
-"""How soon slices, causes and observations stop when somebody cancels them, and whether processes are left.
+"""How soon slices, causes, observations and paths stop when somebody cancels them, and whether processes are left.
 
     python benchmarks/cancelling.py --times 8
+    python benchmarks/cancelling.py --times 8 --kind nearest-path --kind apg
 
 The failing test of a small project takes a tenth of a second and makes many dependences; a second one catches every
 exception and goes on, so it does not end when it is asked to. Each kind of work is started again and again, in a
@@ -34,6 +35,7 @@ from suspectra.causes.inquiry import Inquiry
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.observing import Observing
+from suspectra.experiments.path_inquiry import PathInquiry
 from suspectra.experiments.traces import Traces
 from suspectra.suspicion import Suspicion
 
@@ -97,7 +99,18 @@ def observations(root: Path, evidence: Evidence, suspicion: Suspicion, test: str
     yield from Observing(root, PYTEST, tests, suspicion, 60.0).observations()
 
 
-KINDS: dict[str, Work] = {"slices": slices, "causes": causes, "observations": observations}
+def paths(technique: str, root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
+    failing = failing_tests(evidence, [test])[test]
+    yield from PathInquiry(root, PYTEST, failing, evidence.spectrum(), 60.0, technique).reports()
+
+
+KINDS: dict[str, Work] = {
+    "slices": slices,
+    "causes": causes,
+    "observations": observations,
+    **{technique: partial(paths, technique) for technique in ("nearest-path", "apg", "cause-transitions")},
+}
+COMMAND = "command causes"
 
 
 def descendants() -> set[int]:
@@ -168,6 +181,7 @@ def interrupted(root: Path, test: str, after: float) -> tuple[float, float] | No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=8, help="How often each is cancelled.")
+    parser.add_argument("--kind", action="append", choices=[*KINDS, COMMAND], help="Repeatable; by default all.")
     parser.add_argument("--rounds", type=int, default=100_000, help="Of the loop in the long test.")
     chosen = parser.parse_args()
     found: dict[str, dict[str, float]] = {}
@@ -179,8 +193,8 @@ def main() -> None:
         subprocess.run(record, cwd=root, stdout=subprocess.DEVNULL, check=False)
         evidence = find_source(root, edges=True).read()
         suspicion = Suspicion(evidence, everywhere=True)
-        print(f"{'work':28} {'ended: median':>14} {'longest':>8} {'no process: median':>19} {'longest':>8}  cancelled")
-        for kind in (*KINDS, "command causes"):
+        print(f"{'work':40} {'ended: median':>14} {'longest':>8} {'no process: median':>19} {'longest':>8}  cancelled")
+        for kind in chosen.kind or (*KINDS, COMMAND):
             for test in ("test_long", "test_does_not_end"):
                 os.environ.pop("SUSPECTRA_WAITS", None)
                 if test == "test_does_not_end":
@@ -205,7 +219,7 @@ def main() -> None:
                 }
                 found[f"{kind}, {test}"] = row
                 print(
-                    f"{f'{kind}, {test}':28} {row['ended_median']:14.3f} {row['ended_longest']:8.3f}"
+                    f"{f'{kind}, {test}':40} {row['ended_median']:14.3f} {row['ended_longest']:8.3f}"
                     f" {row['gone_median']:19.3f} {row['gone_longest']:8.3f}  {len(times)} times",
                     flush=True,
                 )

@@ -81,7 +81,7 @@ class Scope:
         if not path.endswith(".py"):
             return None
         real = os.path.realpath(path)
-        name = self.name(real)
+        name = self._name(real)
         if name is None or not self.contains(os.path.dirname(real)):
             return None
         if not self.include_tests and self.is_test_module(real):
@@ -101,7 +101,9 @@ class Scope:
         str or None
             With forward slashes, such as ``src/cart.py``.
         """
-        real = os.path.realpath(path)
+        return self._name(os.path.realpath(path))
+
+    def _name(self, real: str) -> str | None:
         if not _below(real, self.root):
             return None
         return os.path.relpath(real, self.root).replace(os.sep, "/")

@@ -34,6 +34,7 @@ __builtins__ = own.builtins
 
 NAME = "suspectra-machine"
 _MAX_ERRORS = 20  # of collection, that are passed on
+_UNKNOWN = "", ""  # name and digest
 _EXAMPLE_S = 0.02
 """What an altered run gets for each further example of a property: a repaired one goes through all of them."""
 _MAX_EXAMPLES_S = 4.0
@@ -127,6 +128,7 @@ class _Machine:
         self.pauses = Pauses(dict.fromkeys(pausing))
         self.items: dict[str, pytest.Item] = {}
         self._digests: dict[str, tuple[str, str] | None] = {}  # name and digest by path; None for what is not ours
+        self._names: dict[str, str | None] = {}  # by path: None for what experiments may not alter
         self._errors: list[str] = []
         self._excluded: dict[str, str] = {}
         self._examples: dict[str, int] = {}
@@ -142,6 +144,7 @@ class _Machine:
         patterns = test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
         self.hook.move(self._scope)
+        self._names.clear()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
@@ -232,8 +235,16 @@ class _Machine:
             return None
 
     def _name_of(self, path: str) -> str | None:
-        """The path of a file that experiments may alter relative to the workspace, None for any other."""
-        return None if self.hook.is_test_code(path) else self.hook.scope(path)
+        """The path of a file that experiments may alter relative to the workspace, None for any other.
+
+        A run asks about each frame of a traceback. What was loaded when it was forked, such as pytest, needs no look at
+        the disk.
+        """
+        if self._digests.get(path, _UNKNOWN) is None:
+            return None
+        if path not in self._names:
+            self._names[path] = None if self.hook.is_test_code(path) else self.hook.scope(path)
+        return self._names[path]
 
     def _is_test(self, name: str) -> bool:
         """Whether a file, relative to the workspace, is test code."""
