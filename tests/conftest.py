@@ -66,7 +66,7 @@ def own_surroundings(tmp_path_factory):
     process. Sources of the tests are never compiled to files: Python takes a file that is written twice within a
     second, with the same size, for the same one.
     """
-    unwanted = "pytest-lsp", "hypothesispytest", "anyio", "platformdirs"
+    unwanted = "pytest-lsp", "hypothesispytest", "anyio", "platformdirs", "asyncio"
     for package in OWN_PACKAGES:
         compileall.compile_dir(package, quiet=2)
     with pytest.MonkeyPatch.context() as patch:
@@ -74,6 +74,14 @@ def own_surroundings(tmp_path_factory):
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("states")))
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in unwanted))
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs_async_tests(own_surroundings):
+    """Runs of pytest in this module can await."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_ADDOPTS", os.environ["PYTEST_ADDOPTS"].replace("-p no:asyncio", ""))
         yield
 
 
