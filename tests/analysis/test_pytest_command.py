@@ -19,15 +19,44 @@ FOLDER = {
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
+COMMANDS = [
+    ["investigate", "--seconds", "20"],
+    ["causes", "*child"],
+    ["slice", "--failure"],
+    ["paths", "*child", "--technique", "apg-decisions"],
+]
+
+
+def written(folder):
+    for name, text in FOLDER.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
-    for name, text in FOLDER.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
+    return written(tmp_path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def recorded_here(tmp_path_factory):
+    folder = written(tmp_path_factory.mktemp("here"))
+    suspectra(folder, "record", "--", *PYTEST)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded_elsewhere(tmp_path_factory, elsewhere):
+    folder = written(tmp_path_factory.mktemp("elsewhere"))
+    (folder / "fees.py").write_text("import ages\n\n\ndef fee(age):\n    return 0 if age < ages.ADULT else 20\n")
+    (folder / "conftest.py").write_text("")
+    recorded = suspectra(folder, "record", "--", elsewhere, *PYTEST[1:])
+    assert "recorded 1 test" in recorded.stderr, recorded.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
     """The Python of an environment like this one, with one more module: no search for interpreters finds it."""
     environment = tmp_path_factory.mktemp("environment")
@@ -64,50 +93,32 @@ def test_pytest_is_started_as_it_was(folder, command, repeated):
     assert found == repeated if repeated else found[0] == "-c"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["investigate", "--seconds", "20"],
-        ["causes", "*child"],
-        ["slice", "--failure"],
-        ["paths", "*child", "--technique", "apg-decisions"],
-    ],
-)
-def test_what_only_python_m_pytest_can_import_is_run_again(folder, arguments):
-    suspectra(folder, "record", "--", *PYTEST)
-    answered = suspectra(folder, *arguments, "--format", "json")
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_what_only_python_m_pytest_can_import_is_run_again(recorded_here, arguments):
+    answered = suspectra(recorded_here, *arguments, "--format", "json")
     assert answered.returncode == 0, answered.stderr
     assert "fees.py" in json.dumps(json.loads(answered.stdout))
-    assert "No module named 'fees'" in suspectra(folder, *arguments, "--", "pytest").stderr
+    assert "No module named 'fees'" in suspectra(recorded_here, *arguments, "--", "pytest").stderr
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["investigate", "--seconds", "20"],
-        ["causes", "*child"],
-        ["slice", "--failure"],
-        ["paths", "*child", "--technique", "apg-decisions"],
-    ],
+    ("arguments", "command"), [*((one, []) for one in COMMANDS), (COMMANDS[0], ["--", "pytest", "-q"])]
 )
-@pytest.mark.parametrize("command", [[], ["--", "pytest", "-q"]])
-def test_what_another_environment_recorded_is_run_again_there(folder, elsewhere, arguments, command):
-    (folder / "fees.py").write_text("import ages\n\n\ndef fee(age):\n    return 0 if age < ages.ADULT else 20\n")
-    (folder / "conftest.py").write_text("")
-    recorded = suspectra(folder, "record", "--", elsewhere, *PYTEST[1:])
-    assert "recorded 1 test" in recorded.stderr, recorded.stderr
-    answered = suspectra(folder, *arguments, "--format", "json", *command)
+def test_what_another_environment_recorded_is_run_again_there(recorded_elsewhere, arguments, command):
+    answered = suspectra(recorded_elsewhere, *arguments, "--format", "json", *command)
     assert answered.returncode == 0, answered.stderr
     assert "fees.py" in json.dumps(json.loads(answered.stdout))
-    other = suspectra(folder, *arguments, "--python", sys.executable, *command)
+    other = suspectra(recorded_elsewhere, *arguments, "--python", sys.executable, *command)
     assert "No module named 'ages'" in other.stderr
 
 
-def test_an_interpreter_that_is_gone_is_not_asked_for(folder, elsewhere):
-    suspectra(folder, "record", "--", elsewhere, *PYTEST[1:])
-    assert pytest_command([], str(folder)).python == elsewhere
+def test_an_interpreter_that_is_gone_is_not_asked_for(recorded_elsewhere, elsewhere):
+    assert pytest_command([], str(recorded_elsewhere)).python == elsewhere
     os.rename(elsewhere, elsewhere + "-before")
-    assert pytest_command([], str(folder)).python == sys.executable
+    try:
+        assert pytest_command([], str(recorded_elsewhere)).python == sys.executable
+    finally:
+        os.rename(elsewhere + "-before", elsewhere)
 
 
 @pytest.mark.parametrize("name", ["python.sh", "tests"])
