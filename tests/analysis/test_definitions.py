@@ -1,6 +1,7 @@
 """Definitions outside of functions: where names are found without a syntax tree, and what tests read."""
 
 import ast
+import codecs
 import json
 import subprocess
 import sys
@@ -174,6 +175,9 @@ class TestReading:
         source = b"LOW, HIGH = NONE = 7, 19\ndef f():\n    return HIGH\ndef g():\n    return NONE\n"
         assert read(("m", 5), m=source) == [("m", 1)]
         assert read(("m", 3), m=source) == [("m", 1)]
+
+    def test_the_first_line_behind_a_byte_order_mark(self):
+        assert read(("m", 3), m=codecs.BOM_UTF8 + TABLE + READING) == [("m", 1)]
 
     def test_nothing_without_a_source(self):
         found = Definitions.from_elements(elements_of(m=TABLE + READING), lambda path: None)

@@ -13,6 +13,7 @@ from suspectra.causes.states import Point
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import FailingRun
 from suspectra.dependences.trace import DependenceTrace
+from suspectra_recorder.instrumentation.source import parse
 
 ALTERABLE = ("decision", "value")
 """The kinds of sites that altered runs know by number."""
@@ -145,7 +146,7 @@ def _all_sources(source: Ints, target: Ints, among: Bools) -> Bools:
 
 def _calls_without_arguments(source: bytes | None) -> frozenset[tuple[int, int]]:
     try:
-        tree = ast.parse(source or b"")
+        tree = parse(source or b"")
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
     return frozenset(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from suspectra.causes.states import StatesRun
+from suspectra_recorder.instrumentation.source import parse
 
 
 class Progress(NamedTuple):
@@ -70,7 +71,7 @@ class Progress(NamedTuple):
         """
         line = _line_in(run, path)
         try:
-            around = list(_around(ast.parse(source), line)) if line else []
+            around = list(_around(parse(source), line)) if line else []
         except (SyntaxError, ValueError):
             around = []
         functions = [node for node in around if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]

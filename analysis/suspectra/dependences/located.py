@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
 from suspectra_recorder.experiments.decisions import Site as Decision
 from suspectra_recorder.experiments.decisions import instrument
+from suspectra_recorder.instrumentation.source import parse
 
 SourceOf = Callable[[str], bytes | None]
 """Given a path, the source as it was run, or None."""
@@ -142,7 +142,7 @@ def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
         if len(best) == len(numbers):
             break
         try:
-            listed = instrument(ast.parse(source), "", 0, asserts=asserts)
+            listed = instrument(parse(source), "", 0, asserts=asserts)
         except (SyntaxError, ValueError, RecursionError):
             return {}
         there = numbers - {site.number for site in sites if not _is_at(site, listed)}

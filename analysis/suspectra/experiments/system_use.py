@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from suspectra_recorder.instrumentation.source import parse
+
 # fmt: off
 _HARMLESS = {
     "os": frozenset({
@@ -90,7 +92,7 @@ def system_use(source: bytes) -> str:
     ('', "open(…, 'a')")
     """
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     return next(_uses(tree), "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from suspectra_recorder.instrumentation.source import parse
+
 
 def judges_any_input(source: bytes, test: str, parameters: Collection[str]) -> bool:
     """Say whether a parametrized test knows for any values of its parameters what is right.
@@ -58,7 +60,7 @@ def judges_any_input(source: bytes, test: str, parameters: Collection[str]) -> b
 
 def _function(source: bytes, test: str) -> ast.FunctionDef | None:
     try:
-        node: ast.AST = ast.parse(source)
+        node: ast.AST = parse(source)
     except (SyntaxError, ValueError):
         return None
     for name in test.partition("[")[0].split("::")[1:]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -213,8 +214,9 @@ def _names_in(
     functions.
     """
     line, end, function = (np.frombuffer(part, np.int32) for part in (lines, ends, functions))
+    mark = len(BOM_UTF8) if source.startswith(BOM_UTF8) else 0
     line_start = np.concatenate(
-        [[0, 0], 1 + np.flatnonzero(np.frombuffer(source, np.uint8) == ord("\n")), [len(source)]]
+        [[0, mark], 1 + np.flatnonzero(np.frombuffer(source, np.uint8) == ord("\n")), [len(source)]]
     )
     begin = line_start[np.minimum(line, len(line_start) - 1)].tolist()
     scope = function.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from suspectra.program.dominance import control_dependences
 from suspectra.program.names_used import Path
 from suspectra.program.points import EXIT, PointKind, ScopePoints, Span, scopes_of
 from suspectra.program.reaching_writes import ReachingWrites
+from suspectra_recorder.instrumentation.source import parse
 
 
 class Lists(NamedTuple):
@@ -99,7 +99,7 @@ class PointDependences:
     Examples
     --------
     >>> source = "def f(a, m):\n    if a:\n        m = 1\n    return m\n"
-    >>> table = PointDependences.from_scopes(scopes_of(ast.parse(source)))
+    >>> table = PointDependences.from_scopes(scopes_of(parse(source)))
     >>> found = table.at(4, 4)
     >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
     (4, [2])
@@ -177,7 +177,7 @@ class PointDependences:
             Of all its scopes; empty for what is not Python.
         """
         try:
-            return cls.from_scopes(scopes_of(ast.parse(source)))
+            return cls.from_scopes(scopes_of(parse(source)))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return cls.from_scopes([])
 

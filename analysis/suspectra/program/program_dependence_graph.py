@@ -20,6 +20,7 @@ from suspectra.arrays import Ints
 from suspectra.program.dominance import control_dependences
 from suspectra.program.points import EXIT, Definition, PointKind, ScopePoints, Span, scopes_of
 from suspectra.program.reaching_writes import ReachingWrites
+from suspectra_recorder.instrumentation.source import parse
 
 _NO_NODE = -1
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -71,7 +72,7 @@ class ProgramDependenceGraph:
         modules: list[_Module] = []
         for file, source in sources.items():
             try:
-                tree = ast.parse(source)
+                tree = parse(source)
                 scopes = scopes_of(tree)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
