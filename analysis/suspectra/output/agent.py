@@ -90,6 +90,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int) -> RankingAnswer:
             {
                 "title": as_data(group.title),
                 "reason": as_data(group.reason),
+                "failure": _failure(ranking.evidence, group.group.tests[0])["failure"],
                 "failing_tests": len(group.group.tests),
                 "tests": [as_data(name) for name in group.group.tests[: min(most, MAX_TESTS)]],
                 "suspects": [
@@ -320,6 +321,8 @@ def _lines(answer: RankingAnswer, again: str) -> Iterable[str]:
             f"Failure group {number}: {_quoted(group['title'])}. {many(group['failing_tests'], 'failing test')}:"
             f" {names}{more}"
         )
+        if group["failure"]:
+            yield f"How the first one failed: {_quoted(group['failure'])}"
         for suspect in group["suspects"]:
             place = suspect["place"] if _PLAIN.fullmatch(suspect["place"]) else _quoted(suspect["place"])
             reason = f". {_quoted(suspect['reason'])}" if suspect["reason"] else ""

@@ -36,16 +36,17 @@ class SuspectAnswer(TypedDict):
 
 
 class GroupAnswer(TypedDict):
-    """A failure group, with its first suspects.
+    """A failure group, with its first suspects. ``failure`` is how the first of its tests failed.
 
     Examples
     --------
     >>> list(GroupAnswer.__annotations__)
-    ['title', 'reason', 'failing_tests', 'tests', 'suspects', 'more_of_the_last_rank']
+    ['title', 'reason', 'failure', 'failing_tests', 'tests', 'suspects', 'more_of_the_last_rank']
     """
 
     title: str
     reason: str
+    failure: str
     failing_tests: int
     tests: list[str]
     suspects: list[SuspectAnswer]
