@@ -108,6 +108,40 @@ def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: 
             raise EvidenceError(Problem(problem.file, "", cause, "record the tests again"))
 
 
+def require_python(evidence: Evidence) -> None:
+    """Refuse tests of programs that are not Python: pytest can't run them again.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The recording.
+
+    Raises
+    ------
+    EvidenceError
+        When nothing of it is Python.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra.evidence.evidence import Evidence
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines = np.array([1], np.int32)
+    >>> cart = MeasuredFile("cart.c", None, lines, lines, lines - 2, ())
+    >>> require_python(Evidence("by hand", (), (cart,), (), lines[:0]))
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: by hand: these are not tests of Python, … Fix: …
+    """
+    from suspectra.program.languages import is_python
+
+    if not any(is_python(file.path) for file in evidence.files):
+        cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
+        cure = (
+            "compare a test of C or C++ with others, or switch its decisions, by `suspectra paths TEST --ctest BUILD`"
+        )
+        raise EvidenceError(Problem(evidence.source, "", cause, cure))
+
+
 def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:
     """Find the tests that are run altered: what was named, else all that fail.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
+from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
 from suspectra.experiment import COMBINATION, KINDS
 from suspectra.localization import parameter_option, technique_parameters
@@ -103,6 +103,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
     evidence = find_source(chosen["workspace"], edges=True).read()
     root = os.path.realpath(chosen["workspace"])
+    require_python(evidence)
     failing = failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])

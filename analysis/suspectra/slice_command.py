@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_unchanged
+from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
 from suspectra.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
@@ -109,6 +109,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
 
     evidence = find_source(chosen["workspace"], edges=True).read()
     root = os.path.realpath(chosen["workspace"])
+    require_python(evidence)
     failing = failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=True)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])

@@ -124,6 +124,9 @@ def test_a_command_for_each_test(suspectra, program):
     evidence = CRecordingSource(program.workspace).read()
     assert {test.name: test.verdict.value for test in evidence.tests} == {"cases/l5": "passed", "cases/s5": "failed"}
     assert suspectra(program.workspace, "rank", "--technique", "sober")[0] == 0
+    for command in (["investigate"], ["causes", "cases/s5"], ["slice", "--failure"]):
+        status, _, err = suspectra(program.workspace, *command)
+        assert (status, "these are not tests of Python" in err, "paths TEST --ctest" in err) == (2, True, True), err
 
 
 def test_shell_commands_and_junit(suspectra, program):
