@@ -79,10 +79,11 @@ def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = M
     >>> answer["tests"], answer["groups"][0]["suspects"][0]["source"]
     ({'failed': 1, 'passed': 1}, 'total = 1')
     """
-    return fitted(lambda most: _ranking(ranking, sources, most), top, budget)
+    return fitted(lambda most: _ranking(ranking, sources, most, brief=most == 1 < top), top, budget)
 
 
-def _ranking(ranking: Listing, sources: Sources, most: int) -> RankingAnswer:
+def _ranking(ranking: Listing, sources: Sources, most: int, *, brief: bool) -> RankingAnswer:
+    """The answer with so many suspects of each group; a brief one does not say how tests failed."""
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
         own, counts = ranking.for_group(group, most), group.report.spectrum.counts
@@ -90,7 +91,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int) -> RankingAnswer:
             {
                 "title": as_data(group.title),
                 "reason": as_data(group.reason),
-                "failure": _failure(ranking.evidence, group.group.tests[0])["failure"],
+                "failure": "" if brief else _failure(ranking.evidence, group.group.tests[0])["failure"],
                 "failing_tests": len(group.group.tests),
                 "tests": [as_data(name) for name in group.group.tests[: min(most, MAX_TESTS)]],
                 "suspects": [
@@ -294,7 +295,7 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources, command: Sequen
     again = _again(ranking, command)
 
     def text_of(most: int) -> str:
-        return "\n".join(_lines(_ranking(ranking, sources, most), again)) + "\n"
+        return "\n".join(_lines(_ranking(ranking, sources, most, brief=most == 1 < top), again)) + "\n"
 
     text = fitted(text_of, top, MAX_CHARACTERS, len)
     out.write(text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 2] + "…\n")
