@@ -238,6 +238,59 @@ def test_classes_look_the_same(modules):
     assert list(probed.Color) == [probed.Color.RED, probed.Color.BLUE]
 
 
+COMPARING = """
+def input(function):
+    if function.__code__.co_code not in (nothing.__code__.co_code, explained.__code__.co_code):
+        raise ValueError("the body must be empty")
+    log.append(function.__name__)
+    return function
+
+def nothing():
+    pass
+
+def explained():
+    "It does nothing."
+
+@input
+def passes():
+    pass
+
+class Machine:
+    @input
+    def close(self):
+        "What it would do."
+
+    if log:
+        @input
+        def one_line(self): pass
+
+passes()
+"""
+
+
+def test_empty_functions_can_be_compared_by_their_bytecode():
+    expected = ["passes", "close", "one_line"], "", []
+    assert run(COMPARING, probes=False) == expected
+    assert run(COMPARING, probes=True) == expected
+
+
+def test_an_empty_function_of_one_module_is_accepted_by_the_decorator_of_another():
+    library = {"log": []}
+    exec(COMPARING.partition("@input")[0], library)
+    machine = "@input\ndef paid():\n    'Paid.'\n\n@input\ndef sent():\n    pass\n"
+    tree, module_map = instrument(machine.encode(), "machine.py", CELLS)
+    file = LoadedFile("machine.py", "", [0] * module_map.cells, b"")
+    exec(with_cells(compile(tree, "machine.py", "exec"), CELLS, file), library)
+    assert library["log"] == ["paid", "sent"]
+    assert [statement.line for statement in module_map.statements] == [1, 2, 5, 6]
+
+
+def test_what_pythons_own_decorators_get_is_recorded():
+    source = b"class Cart:\n    @property\n    def vat(self):\n        pass\n    def close(self):\n        pass\n"
+    _, module_map = instrument(source, "cart.py", CELLS)
+    assert {4, 6} <= {statement.line for statement in module_map.statements}
+
+
 def test_tracebacks_show_the_same_lines(modules):
     shown = []
     for module in modules:

@@ -26,7 +26,11 @@ QUIRKS = {
     ("coroutines.py", "case_async"): ({76}, {(75, 76), (75, 77)})
     if OLD
     else (set(), {(75, 77)} if sys.version_info >= (3, 13) else set()),
+    # a call of a function that is left alone sets no cell
+    ("statements.py", "case_docstring_functions"): ({279}, set()),
 }
+# functions that do nothing are left alone if a decorator may look at their code
+LEFT_ALONE = {"handlers.py": {312, 319}}
 
 
 def sources():
@@ -99,7 +103,7 @@ def by_probes(path):
 def test_statements_and_branches_equal_those_of_coverage(path):
     theirs, statements, branches = by_coverage(path)
     ours, known = by_probes(path)
-    assert known == statements
+    assert known == statements - LEFT_ALONE.get(path.name, set())
     assert ours.keys() == theirs.keys()
     for case, (lines, arcs) in theirs.items():
         line_quirks, arc_quirks = QUIRKS.get((path.name, case), (set(), set()))

@@ -3,14 +3,17 @@
 import ast
 import asyncio
 import textwrap
+from types import CodeType
 
 import pytest
 
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.paths.distance import differing_events, distance, parting
+from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.paths import NotingPath
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.scope import Scope
 
 
 class Recorded:
@@ -278,6 +281,23 @@ def test_what_programs_say_of_themselves_stays(recorded):
     assert names["Own"]().name() == "baseOwn"
     generator = names["sent"]()
     assert [next(generator), generator.send(2), generator.send(5)] == [1, 2, 7]
+
+
+def test_empty_functions_that_a_decorator_may_look_at_stay(tmp_path):
+    text = "@machine.input()\ndef paid():\n    'Paid.'\n\n@machine.input()\ndef sent():\n    pass\n"
+    (tmp_path / "subject.py").write_text(text)
+    board = Switchboard()
+    hook = ExperimentHook(Scope(str(tmp_path)), [NotingPath(board, dict).instrument, board])
+    code = hook.code(str(tmp_path / "subject.py"), "subject.py", text.encode())
+    assert bodies(code) == bodies(compile(text, "subject.py", "exec"))
+
+
+def bodies(code):
+    return {
+        inner.co_name: (inner.co_code, inner.co_consts, inner.co_firstlineno)
+        for inner in code.co_consts
+        if isinstance(inner, CodeType)
+    }
 
 
 def test_where_two_runs_part(recorded):

@@ -12,6 +12,7 @@ from suspectra_recorder.assertions import instrument_rewritten
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
+from suspectra_recorder.instrumentation.control import left_alone
 from suspectra_recorder.instrumentation.guard import Guard
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
@@ -234,10 +235,15 @@ class ExperimentHook:
         try:
             with without_collecting():
                 tree = parse(source, path)
+                alone = {node: node.body for node in left_alone(tree, compares=b"co_code" in source)}
+                for node, body in alone.items():
+                    node.body = [ast.copy_location(ast.Pass(), body[0])]
                 inserted = [
                     instrument.insert(tree, name, own_name, asserts=rewrite is None)
                     for instrument, own_name in zip(instruments, names, strict=True)
                 ]
+                for node, body in alone.items():
+                    node.body = body
         except SyntaxError:
             return None  # Python's own loader reports it best
         if rewrite is not None:

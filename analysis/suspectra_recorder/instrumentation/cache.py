@@ -16,7 +16,7 @@ from suspectra_recorder.instrumentation.own import hashlib, marshal, os, struct,
 
 __builtins__ = own.builtins
 
-VERSION = 13
+VERSION = 14
 """Increased whenever the same source is instrumented differently."""
 
 _HEAD = struct.Struct("<32s32sII?")  # checksum of the rest, key, cells, size of the map, whether Python warned

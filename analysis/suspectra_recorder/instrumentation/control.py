@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own_syntax import ast
@@ -12,6 +12,10 @@ __builtins__ = own.builtins
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_OWN_DECORATORS = frozenset(
+    {"abstractmethod", "classmethod", "deleter", "getter", "overload", "override", "property", "setter", "staticmethod"}
+)
 
 
 def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -77,6 +81,86 @@ def constant_test(test: ast.expr) -> bool | None:
             if None not in values:
                 return any(values) if isinstance(op, ast.Or) else all(values)
     return None
+
+
+def left_alone(tree: ast.Module, *, compares: bool) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
+    r"""Find functions that do nothing and whose code somebody may compare with that of another such function.
+
+    A decorator may refuse a function whose body is not empty, and know no better than to look at its bytecode.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The syntax tree of a source.
+    compares : bool
+        Whether the source itself may compare bytecode; then all of its functions that do nothing are found.
+
+    Returns
+    -------
+    set of ast.FunctionDef or ast.AsyncFunctionDef
+        Else those with a decorator, unless Python's own are all that they have.
+
+    Examples
+    --------
+    >>> text = "@machine.input()\ndef pay(): 'Pay.'\n@property\ndef vat(): pass\n@machine.output()\ndef say(): print()"
+    >>> [node.name for node in left_alone(ast.parse(text), compares=False)]
+    ['pay']
+    """
+    found = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, FUNCTIONS) and _is_empty(node.body):
+            if compares or not all(_is_own_decorator(decorator) for decorator in node.decorator_list):
+                found.add(node)
+            continue
+        for name in _BLOCKS:
+            waiting += getattr(node, name, ())
+    return found
+
+
+def outside_of(
+    functions: Collection[ast.FunctionDef | ast.AsyncFunctionDef], lines: list[int], first: Callable[[int], int]
+) -> list[int]:
+    r"""Leave out the statements in the bodies of some functions.
+
+    Parameters
+    ----------
+    functions : collection of ast.FunctionDef or ast.AsyncFunctionDef
+        The functions, from :func:`left_alone`.
+    lines : list of int
+        The first lines of the statements of a source.
+    first : callable
+        Gives the first line of the statement that a line belongs to.
+
+    Returns
+    -------
+    list of int
+        With the lines of the definitions themselves.
+
+    Examples
+    --------
+    >>> tree = ast.parse("@machine.input()\ndef pay():\n    pass\nprint()")
+    >>> outside_of(left_alone(tree, compares=False), [1, 2, 3, 4], first=int)
+    [1, 2, 4]
+    """
+    bodies = {first(inner.lineno) for node in functions for inner in node.body}
+    bodies.difference_update(first(node.lineno) for node in functions)
+    return [line for line in lines if line not in bodies] if bodies else lines
+
+
+def _is_empty(body: Sequence[ast.stmt]) -> bool:
+    return all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in body
+    )
+
+
+def _is_own_decorator(decorator: ast.expr) -> bool:
+    """Whether a decorator is called like one of Python's own, which look at no code."""
+    name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", None)
+    return name in _OWN_DECORATORS
 
 
 def leaves(body: Sequence[ast.stmt]) -> bool:

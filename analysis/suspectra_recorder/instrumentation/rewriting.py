@@ -8,11 +8,14 @@ string in place of that constant, which :func:`~suspectra_recorder.instrumentati
 A statement needs no store of its own if it is reached exactly when its predecessor is, because that can't raise. An arm
 needs none if its first statement can't be reached in another way. So with counts, the sum of the cells of a probe is
 how often its fact occurred: ``cells[i] += 1``.
+
+Some functions that do nothing have no probe, and what is in them is no statement: a decorator may compare their code
+with that of another empty function (:func:`~suspectra_recorder.instrumentation.control.left_alone`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from suspectra_recorder.instrumentation import own
@@ -28,6 +31,8 @@ from suspectra_recorder.instrumentation.control import (
     expressions,
     has_break,
     leaves,
+    left_alone,
+    outside_of,
     sure_names,
 )
 from suspectra_recorder.instrumentation.outline import Outline
@@ -97,7 +102,9 @@ def instrument(
         tree = parse(source, path)
         untouched = compile_silently(tree, path)
         lines = LogicalLines(source)
-        inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
+        alone = left_alone(tree, compares=b"co_code" in source)
+        firsts = outside_of(alone, statement_lines(tree, untouched, lines), lines.first)
+        inserter = _Inserter(lines, firsts, name, counting, alone)
         outline = Outline.from_tree(tree)
         if counting:
             inserter.put_into_expressions(tree, asserts)
@@ -115,8 +122,11 @@ class _Scope:
 
 
 class _Inserter:
-    def __init__(self, lines: LogicalLines, firsts: list[int], name: str, counting: bool):
+    def __init__(
+        self, lines: LogicalLines, firsts: list[int], name: str, counting: bool, alone: Collection[ast.AST] = ()
+    ):
         self.lines = lines
+        self.alone = alone  # functions without probes
         self.code = ProbeCode(name, counting)
         self.number = {line: i for i, line in enumerate(firsts)}
         self.function_of: dict[int, int] = {}
@@ -442,6 +452,8 @@ class _Inserter:
         self.decorators(node, scope)
         name = f"{scope.name}.{node.name}" if scope.name else node.name
         self.functions.append(FunctionSpan(name, node.lineno, node.end_lineno or node.lineno))
+        if node in self.alone:
+            return
         inner = _Scope(len(self.functions) - 1, name, sure_names(node))
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
         entry = Arc(Kind.ENTRY, -first)
