@@ -16,7 +16,9 @@ flaky if an earlier one ended differently.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 PHASES = ("setup", "call", "teardown")
 _MAX_MESSAGE = 500
+_EXAMPLE = re.compile(r"\d{3,} |\?\?\? |EXAMPLE LOCATION UNKNOWN")
 
 
 @dataclass
@@ -148,10 +151,20 @@ def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
     >>> failure_message(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, "failed", text, "call"))
     'assert 3 == 4'
     """
-    crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
-    text = getattr(crash, "message", None) or _text(report)
+    shown = getattr(report, "longrepr", None)
+    text = getattr(getattr(shown, "reprcrash", None), "message", None) or _from_doctest(shown) or _text(report)
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line[:_MAX_MESSAGE]
+
+
+def _from_doctest(shown: object) -> str:
+    """What a doctest expected and got, or which exception it raised, behind the lines of the example."""
+    for _, lines in getattr(shown, "reprlocation_lines", ()):
+        behind = list(dropwhile(_EXAMPLE.match, lines))
+        if behind:
+            said = behind[:1] if behind[0].startswith("UNEXPECTED") else behind  # a traceback would follow
+            return " ".join(" ".join(said).split())
+    return ""
 
 
 def _text(report: object) -> str:

@@ -125,6 +125,30 @@ def test_a_long_message_is_bounded_and_shows_as_text(evidence):
     assert message.isprintable()
 
 
+EXAMPLES = """\
+    >>> import math
+
+    >>> 1 + 1
+    {expected}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ("3", "Expected: 3 Got: 2"),
+        ("3\n    >>> {}['DE']\n    20", "Expected: 3 Got: 2"),
+        ("2\n    >>> {}['DE']\n    20", "UNEXPECTED EXCEPTION: KeyError('DE')"),
+        ("2\n    >>> print()", "Expected nothing Got: <BLANKLINE>"),
+    ],
+)
+def test_a_doctest_says_what_it_expected(tmp_path, expected, message):
+    (tmp_path / "guide.txt").write_text("A guide.\n\n" + EXAMPLES.format(expected=expected))
+    run(tmp_path, "--doctest-glob=*.txt", file="guide.txt")
+    (stack,) = RecordingSource(tmp_path).read().stacks.values()
+    assert stack.message == message
+
+
 def test_outcomes_reports_and_what_they_call_are_as_without(runs):
     def message_of(name):
         text = (runs[name] / "junit.xml").read_text("utf-8").replace(str(runs[name]), "")
