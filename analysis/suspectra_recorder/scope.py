@@ -14,7 +14,7 @@ __builtins__ = own.builtins
 
 _SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__", "__pypackages__"})
 _BUILD_TREES = frozenset({"build", "dist"})
-_TEST_FOLDERS = frozenset({"test", "tests"})
+_TEST_FOLDER = re.compile(r"_*test|unittest|(.*[-_.])?(unit)?tests")
 _CALLED_LIKE_TESTS = re.compile(r"(tests?.*|.*tests?)\.py")
 _WILD = re.compile(r"[*?\[]")
 
@@ -130,7 +130,7 @@ class Scope:
     def is_test_code(self, path: str) -> bool:
         """Whether a recorded file is test code: a test module, or support code in a folder of tests.
 
-        A folder of tests is called ``test`` or ``tests`` and contains a test module or a conftest.
+        A folder of tests is called like one (:func:`is_test_folder`) and contains a test module or a conftest.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Scope:
             return True
         folder = os.path.dirname(real)
         while _below(folder, self.root) and folder != self.root:
-            if os.path.basename(folder) in _TEST_FOLDERS and self._has_tests(folder):
+            if is_test_folder(os.path.basename(folder)) and self._has_tests(folder):
                 return True
             folder = os.path.dirname(folder)
         return False
@@ -205,6 +205,28 @@ class Scope:
         if any(os.path.exists(os.path.join(folder, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
             return False
         return self.contains(os.path.dirname(folder))
+
+
+def is_test_folder(name: str) -> bool:
+    """Whether a folder is called like one of tests.
+
+    Parameters
+    ----------
+    name : str
+        Its own name.
+
+    Returns
+    -------
+    bool
+        True for ``test``, ``tests``, ``unittests`` and ``integration_tests``; False for ``contest`` and ``pytest``.
+
+    Examples
+    --------
+    >>> names = ("test", "_test", "unittests", "cart-tests", "latest", "pytest", "testing")
+    >>> [name for name in names if is_test_folder(name)]
+    ['test', '_test', 'unittests', 'cart-tests']
+    """
+    return _TEST_FOLDER.fullmatch(name) is not None
 
 
 def _below(path: str, folder: str) -> bool:

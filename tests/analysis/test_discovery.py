@@ -9,6 +9,7 @@ from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.discovery import find_junit, find_source
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.test_code import TestCode
+from suspectra_recorder.scope import Scope
 
 REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
 
@@ -91,6 +92,7 @@ def test_reports_are_known_by_what_is_in_them(tmp_path):
     ("tests", "test_code", "product"),
     [
         (["tests/unit/test_a.py"], ["tests/helpers.py", "tests/data/x.py", "conftest.py"], ["src/tests_tool.py"]),
+        (["unittests/test_a.py"], ["unittests/utility.py"], ["unittest_tool/utility.py"]),
         (["tests/test_a.py"], ["tests/test_not_run.py"], ["django/test/client.py", "latest/test_x.py", "contest.py"]),
         (["pkg/test/test_a.py"], ["pkg/test/support.py"], ["pkg/testing/case.py"]),
         (["test_a.py"], ["test_b.py", "b_test.py"], ["a.py", "sub/test_c.py"]),
@@ -105,3 +107,21 @@ def test_test_code(tests, test_code, product):
 def test_a_coverage_file_that_is_not_there_is_said_first(tmp_path):
     with pytest.raises(EvidenceError, match="nowhere: there is no such file"):
         find_source(tmp_path, coverage="nowhere")
+
+
+@pytest.mark.parametrize("folder", ["test", "_test", "unittests", "shop/integration_tests"])
+@pytest.mark.parametrize("called", ["test_cart.py", "cart.py"])
+def test_a_recorded_helper_of_tests_is_test_code(tmp_path, folder, called):
+    beside = tmp_path / folder
+    beside.mkdir(parents=True)
+    for name in (called, "utility.py"):
+        (beside / name).touch()
+    assert Scope(str(tmp_path)).is_test_code(str(beside / "utility.py")) == (called == "test_cart.py")
+
+
+@pytest.mark.parametrize("folder", ["pytest", "latest", "test_tools", "testing"])
+def test_a_package_with_tests_in_it_is_no_test_code(tmp_path, folder):
+    (tmp_path / folder).mkdir()
+    for name in ("test_cart.py", "cart.py"):
+        (tmp_path / folder / name).touch()
+    assert not Scope(str(tmp_path)).is_test_code(str(tmp_path / folder / "cart.py"))

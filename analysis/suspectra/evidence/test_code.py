@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from suspectra.measured_file import MeasuredFile
+from suspectra_recorder.scope import is_test_folder
 
-_FOLDERS = ("test", "tests")
 _NAMES = ("test_*.py", "*_test.py")
 _C_TEST = re.compile(
     r"8TestBodyEv|::TestBody\(\)"  # GoogleTest
@@ -22,8 +22,9 @@ _C_TEST = re.compile(
 class TestCode:
     """The test code of one run, by the files of its tests, as product code may also have `test` in its path.
 
-    Test code is every file with a test of the run, every ``conftest.py``, everything below a folder named ``test`` or
-    ``tests`` that contains such a file, and files named like test modules next to one.
+    Test code is every file with a test of the run, every ``conftest.py``, everything below a folder that contains such a
+    file and is called like one of tests, such as ``tests`` or ``unittests``, and files named like test modules next to
+    one.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class TestCode:
         self._files = frozenset(test_files)
         paths = [PurePosixPath(path) for path in self._files]
         self._beside = frozenset(path.parent for path in paths)
-        self._below = frozenset(folder for path in paths for folder in path.parents if folder.name in _FOLDERS)
+        self._below = frozenset(folder for path in paths for folder in path.parents if is_test_folder(folder.name))
 
     def __contains__(self, path: str) -> bool:
         file = PurePosixPath(path)
