@@ -216,7 +216,7 @@ def test_lines_are_executed_in_the_same_order():
 def test_guards_are_known():
     source = "def f(x):\n    if x:\n        raise ValueError\n    if x and not x:\n        y = 1\n    else:\n        raise KeyError\n    if x:\n        x = 1"
     _, board = loaded(source)
-    assert [site.guard for site in board.sources.loaded[0].points] == [True, True, True, True, False]
+    assert [site.guard for site in board.sources.loaded[0].points] == [2, 1, 3, 3, 0]
 
 
 class InMemory(SourceLoader):

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -14,12 +15,16 @@ import pytest
 from suspectra.cli import run
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
+from suspectra.experiments.mutants import Mutation
+from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.runs import Answer, DecisionSite, Trace
+from suspectra.experiments.runs import Answer, DecisionSite, Runs, Trace
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
 from suspectra.experiments.switching import switches
 from suspectra.location import Location
+from suspectra.mutation.mutant import mutants
+from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.output.investigation import InvestigationProgress
 from suspectra.program import Program
 from suspectra.spectrum import Elements, Function, Spectrum
@@ -156,14 +161,43 @@ def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():
     assert not found[1][0].hides
 
 
+class OneCheck(Runs):
+    """A test that passes if anything is altered; unaltered, its only check comes out true or false."""
+
+    def __init__(self, came_out, failing=True):
+        super().__init__()
+        self.came_out, self.failing = came_out, failing
+
+    def ask(self, test, jobs, *, steps, seconds):
+        sites = [("cart.py", 0, [("if", 2, 7, 2, 16, 2)])]
+        for job in jobs:
+            passes = job["kind"] in ("switch", "mutant") or not self.failing
+            outcome = {"outcome": "passed" if passes else "failed", "exception": "", "seconds": 0.01}
+            yield {**outcome, "decisions": [self.came_out], "sites": sites}
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("failing", [True, False])
+@pytest.mark.parametrize("came_out", [0, 1])
+def test_a_check_is_hidden_only_where_the_failing_test_raised_something(came_out, failing):
+    source = ParsedSource(b"def pay(total):\n    if total > 5:\n        raise ValueError\n")
+    mutations = [Mutation("cart.py", source, one) for one in mutants(source) if one.edit.line == 2]
+    assert any(one.mutant.guard for one in mutations)
+    test = RepeatedTest("t1", OneCheck(came_out, failing), fails=failing)
+    mutated = test.experiments([one for one in mutations if one.mutant.guard], end=time.monotonic() + 60)
+    assert {one.guard for one in mutated} == {came_out == 1 or not failing}
+    switched = test.experiments(switches(test.trace), end=time.monotonic() + 60)
+    assert {one.guard for one in switched} == {came_out == 1}
+
+
 def test_only_tests_of_the_ranked_group_count():
     assert not repairs([made("t9", 1), made("t3", 1)], SPECTRUM)
 
 
 def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
-    places = tuple(
-        DecisionSite("cart.py", number, "if", 10 + number, 0, 10 + number, guard=False) for number in range(3)
-    )
+    places = tuple(DecisionSite("cart.py", number, "if", 10 + number, 0, 10 + number, guard=0) for number in range(3))
     decisions = np.tile(np.array([1, 2, 5]), 40_000)
     trace = Trace(Answer(Outcome.FAILED, 0.1, ""), places, decisions, {})
     made_now = []

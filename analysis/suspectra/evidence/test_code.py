@@ -22,9 +22,9 @@ _C_TEST = re.compile(
 class TestCode:
     """The test code of one run, by the files of its tests, as product code may also have `test` in its path.
 
-    Test code is every file with a test of the run, every ``conftest.py``, everything below a folder that contains such a
-    file and is called like one of tests, such as ``tests`` or ``unittests``, and files named like test modules next to
-    one.
+    Test code is every file with a test of the run, every ``conftest.py``, everything below a folder that contains such
+    a file and is called like one of tests, such as ``tests`` or ``unittests``, and files named like test modules next
+    to one.
 
     Parameters
     ----------

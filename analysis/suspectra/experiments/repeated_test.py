@@ -9,6 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
+import numpy as np
+
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
@@ -154,12 +156,28 @@ class RepeatedTest:
         Experiment
             To be logged.
         """
+        experiment = alteration.experiment(self.test)
         return replace(
-            alteration.experiment(self.test),
+            experiment,
+            guard=experiment.guard and not (self.fails and self._raises_nothing_at(experiment)),
             outcome=answer.outcome,
             seconds=round(answer.seconds, 6),
             changed=self._fails_otherwise(answer),
         )
+
+    def _raises_nothing_at(self, experiment: Experiment) -> bool:
+        """Whether no exception of the unaltered test comes from the check that was altered: then none is hidden."""
+        checks = [
+            (number, place.guard)
+            for number, place in enumerate(self.trace.places)
+            if place.guard
+            and (place.kind, place.file) == ("if", experiment.file)
+            and place.line <= experiment.line
+            and experiment.end_line <= place.end_line
+        ]
+        made = np.unique(self.trace.decisions)
+        raising = [2 * number + outcome for number, guard in checks for outcome in (0, 1) if guard & (outcome + 1)]
+        return bool(checks) and not np.isin(raising, made).any()
 
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()

@@ -37,12 +37,12 @@ class DecisionSite(NamedTuple):
         ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
     line, column, end_line : int
         Lines from 1, both included; the column in bytes from 0.
-    guard : bool
-        An arm of its ``if`` ends by raising.
+    guard : int
+        With which outcomes an arm of its ``if`` ends by raising: 1 for false, 2 for true, 3 where it is not known.
 
     Examples
     --------
-    >>> DecisionSite("cart.py", number=0, kind="if", line=2, column=4, end_line=2, guard=False).kind
+    >>> DecisionSite("cart.py", number=0, kind="if", line=2, column=4, end_line=2, guard=0).kind
     'if'
     """
 
@@ -52,7 +52,7 @@ class DecisionSite(NamedTuple):
     line: int
     column: int
     end_line: int
-    guard: bool
+    guard: int
 
 
 class Answer(NamedTuple):

@@ -35,11 +35,11 @@ class Switch(Alteration):
 
     Examples
     --------
-    >>> switch = Switch(DecisionSite("cart.py", 3, "if", 8, 4, 8, False), instance=2)
+    >>> switch = Switch(DecisionSite("cart.py", 3, "if", 8, 4, 8, guard=0), instance=2)
     >>> switch.to_json()
     {'kind': 'switch', 'file': 'cart.py', 'number': 3, 'instance': 2}
-    >>> switch.experiment("test_cart").line
-    8
+    >>> switch.experiment("test_cart").line, switch.skips_check
+    (8, False)
     """
 
     place: DecisionSite
@@ -49,6 +49,11 @@ class Switch(Alteration):
     def to_json(self) -> Job:
         """How a machine is asked for it."""
         return {"kind": "switch", "file": self.place.file, "number": self.place.number, "instance": self.instance}
+
+    @property
+    def skips_check(self) -> bool:
+        """Whether an error may not be raised because of it."""
+        return bool(self.place.guard) and (self.action, self.place.guard) not in {("false", 1), ("true", 2)}
 
     def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test."""
@@ -63,7 +68,7 @@ class Switch(Alteration):
             place.kind,
             self.instance,
             self.action,
-            guard=place.guard,
+            guard=self.skips_check,
         )
 
 

@@ -36,7 +36,7 @@ class Turns(Alteration):
     Examples
     --------
     >>> from suspectra.experiments.runs import DecisionSite
-    >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=True), instance=2)
+    >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=2), instance=2)
     >>> turns = Turns((check,))
     >>> turns.to_json() == check.to_json(), turns.path_job, turns.skips_check
     (True, {'kind': 'path', 'switched': [('cart.py', 0, 2)]}, True)
@@ -62,7 +62,7 @@ class Turns(Alteration):
     @property
     def skips_check(self) -> bool:
         """Whether an error is not raised because of it: the test may pass since nothing complains."""
-        return any(one.place.guard for one in self.switches)
+        return any(one.skips_check for one in self.switches)
 
 
 class TurnableRun:

@@ -35,12 +35,13 @@ class Site(NamedTuple):
         ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
     line, column, end_line, end_column : int
         Where what decides begins and ends.
-    guard : bool
-        Whether one arm of its ``if`` does nothing but raise an exception in the end.
+    guard : int
+        With which outcomes an arm of its ``if`` ends by raising an exception: 1 for false, 2 for true, 3 for both or
+        where it depends on other operands, and 0 for none.
 
     Examples
     --------
-    >>> Site("if", 1, 3, 1, 7, guard=True).kind
+    >>> Site("if", 1, 3, 1, 7, guard=2).kind
     'if'
     """
 
@@ -49,7 +50,7 @@ class Site(NamedTuple):
     column: int
     end_line: int
     end_column: int
-    guard: bool
+    guard: int
 
 
 def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True) -> list[Site]:
@@ -102,7 +103,7 @@ class _Rewriting:
             return
         if isinstance(node, (ast.If, ast.While)):
             kind = "if" if isinstance(node, ast.If) else "while"
-            node.test = self._decision(node.test, kind, node, guard=isinstance(node, ast.If) and _is_guard(node))
+            node.test = self._decision(node.test, kind, node, guard=_raising(node))
             self._fields(node, besides="test")
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self._fields(node)
@@ -118,7 +119,7 @@ class _Rewriting:
             self._fields(node, besides="guard")
         elif isinstance(node, ast.Assert):
             if self._asserts:
-                node.test = self._truth(node.test, node, guard=False)
+                node.test = self._truth(node.test, node, guard=0)
                 self._fields(node, besides="test")
         elif isinstance(node, _VAGUE) and self._vague is None:
             self._vague = node
@@ -145,14 +146,14 @@ class _Rewriting:
 
     # where only truth matters
 
-    def _decision(self, test: ast.expr, kind: str, asker: _Located, *, guard: bool = False) -> ast.expr:
+    def _decision(self, test: ast.expr, kind: str, asker: _Located, *, guard: int = 0) -> ast.expr:
         """A test that is a decision; the compiler knows constants. `asker` is what asks for its truth."""
         if isinstance(test, ast.Constant) or (isinstance(test, ast.Name) and test.id == "__debug__"):
             return test
         number = self._site(test, kind, guard)
-        return self._decide(number, asker, self._truth(test, asker, guard=guard))
+        return self._decide(number, asker, self._truth(test, asker, guard=3 if guard else 0))
 
-    def _truth(self, test: ast.expr, asker: _Located, *, guard: bool) -> ast.expr:
+    def _truth(self, test: ast.expr, asker: _Located, *, guard: int) -> ast.expr:
         """A test of which only the truth is used, with its operands as decisions of their own."""
         if isinstance(test, ast.BoolOp):
             test.values = [
@@ -174,7 +175,7 @@ class _Rewriting:
         *operands, last = node.values
         asked: list[tuple[ast.expr, ast.expr]] = []
         for operand in operands:
-            number = self._site(operand, "operand", guard=False)
+            number = self._site(operand, "operand", guard=0)
             value = self._replaced(operand)
             assert isinstance(value, ast.expr)
             asked.append((operand, self._decide(number, node, self._call("keep", operand, value))))
@@ -191,7 +192,7 @@ class _Rewriting:
 
     def _rounds(self, node: ast.For | ast.AsyncFor) -> None:
         """Another round, or the end: ``if not board.decide(number, True): break`` in front of the body."""
-        number = self._site(node.iter, "for", guard=False)
+        number = self._site(node.iter, "for", guard=0)
         more = self._decide(number, node.iter, None)
         ends = ast.copy_location(ast.UnaryOp(ast.Not(), more), node.iter)
         leave = ast.copy_location(ast.Break(), node.iter)
@@ -200,8 +201,8 @@ class _Rewriting:
     def _arm(self, node: ast.match_case) -> None:
         """Whether an arm whose pattern fits is taken."""
         place = node.guard or node.pattern
-        number = self._site(place, "case", guard=False)
-        guard = None if node.guard is None else self._truth(node.guard, place, guard=False)
+        number = self._site(place, "case", guard=0)
+        guard = None if node.guard is None else self._truth(node.guard, place, guard=0)
         node.guard = self._decide(number, place, guard)
 
     # what they share
@@ -224,7 +225,7 @@ class _Rewriting:
         board = at(ast.Attribute(at(ast.Constant(self._name)), method, ast.Load()))
         return at(ast.Call(board, list(arguments), []))
 
-    def _site(self, node: ast.expr | ast.pattern, kind: str, guard: bool) -> int:
+    def _site(self, node: ast.expr | ast.pattern, kind: str, guard: int) -> int:
         place = self._vague or node
         end_line, end_column = place.end_lineno, place.end_col_offset
         assert end_line is not None  # the parser sets both
@@ -233,6 +234,9 @@ class _Rewriting:
         return self._first + len(self.sites) - 1
 
 
-def _is_guard(node: ast.If) -> bool:
-    """Whether an arm ends by raising: what lets a test pass there may hide the symptom alone."""
-    return any(arm and isinstance(arm[-1], ast.Raise) for arm in (node.body, node.orelse))
+def _raising(node: ast.If | ast.While) -> int:
+    """With which outcomes an arm of an ``if`` ends by raising: not to take it may hide the symptom alone."""
+    if isinstance(node, ast.While):
+        return 0
+    arms = (1, node.orelse), (2, node.body)
+    return sum(outcome for outcome, arm in arms if arm and isinstance(arm[-1], ast.Raise))
