@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -90,6 +91,18 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
       cart.py:2  return sum(prices) - 1  → 3
     <BLANKLINE>
     4 altered runs in 0.5 s; the search came to its end
+
+    Where a line occurs several times, its places say which time is meant:
+
+    >>> from dataclasses import replace
+    >>> again = replace(found, roots=(*found.roots, State("cart.py", 2, 2, 5, "3")))
+    >>> write_text(again, sys.stdout, Sources(folder))
+    <BLANKLINE>
+    Suspected causes of test_sum
+      cart.py:2             return sum(prices) - 1  → 3
+      cart.py:2 (5th time)  return sum(prices) - 1  → 3
+    <BLANKLINE>
+    4 altered runs in 0.5 s; the search came to its end
     """
     style = Style(out)
     if report.roots:
@@ -142,7 +155,11 @@ def write_explained(explained: Mapping[str, State], out: TextIO) -> None:
 
 def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources: Sources) -> None:
     columns = terminal_width(out)
-    places = [safe(f"{state.file}:{state.line}") for state in states]
+    times = Counter((state.file, state.line) for state in states)
+    places = [
+        safe(str(state._replace(value="")) if times[state.file, state.line] > 1 else f"{state.file}:{state.line}")
+        for state in states
+    ]
     most = min(max(map(width, places)), int(columns * _PLACE_SHARE))  # longer ones move what comes after them
     for place, state in zip(places, states, strict=True):
         text = safe(sources.line(state.file, state.line).strip())
