@@ -1,5 +1,15 @@
 import json
 
+import numpy as np
+
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.sources import Sources
+from suspectra.failure_groups.ranking import rank_groups
+from suspectra.output.agent import ranking_answer
+from suspectra.output.ranking import Listing
+from suspectra.spectrum import Spectrum
+from suspectra.techniques import make_technique
+
 
 def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     from suspectra.cli import run
@@ -66,3 +76,13 @@ def test_every_format_shows_the_groups(faulty_ledger, capsys, tmp_path):
     text = page.read_text("utf-8")
     assert "3 failure groups" in text
     assert "✗ 3 tests: UnbalancedEntry at journal.py:41" in text
+
+
+def test_agents_are_told_last_of_a_test_that_executes_no_suspect(tmp_path):
+    technique = make_technique("ochiai")
+    spectrum = Spectrum.from_matrix([[0, 0], [1, 1], [0, 1]], failed=[True, True, False])
+    report = technique.localize(spectrum)
+    groups = tuple(rank_groups(report, technique).groups)
+    evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    (group,) = ranking_answer(Listing(report, evidence, (), groups=groups), Sources(tmp_path), 2_000)["groups"]
+    assert group["tests"] == ["t2", "t1"]

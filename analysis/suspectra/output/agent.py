@@ -12,6 +12,7 @@ from typing import TextIO, TypeVar
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources
+from suspectra.failure_groups.groups import FailureGroup
 from suspectra.output.answers import (
     AffectedTest,
     AffectedTestsAnswer,
@@ -87,13 +88,14 @@ def _ranking(ranking: Listing, sources: Sources, most: int, *, brief: bool) -> R
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
         own, counts = ranking.for_group(group, most), group.report.spectrum.counts
+        names = _telling_first(group.group)
         groups.append(
             {
                 "title": as_data(group.title),
                 "reason": as_data(group.reason),
-                "failure": "" if brief else _failure(ranking.evidence, group.group.tests[0])["failure"],
+                "failure": "" if brief else _failure(ranking.evidence, names[0])["failure"],
                 "failing_tests": len(group.group.tests),
-                "tests": [as_data(name) for name in group.group.tests[: min(most, MAX_TESTS)]],
+                "tests": [as_data(name) for name in names[: min(most, MAX_TESTS)]],
                 "suspects": [
                     {
                         "rank": entry["rank_best"],
@@ -205,7 +207,7 @@ def failing_tests_answer(ranking: Listing, budget: int) -> FailingTestsAnswer:
             "groups": [
                 {
                     "title": as_data(group.title),
-                    "failing_tests": [_failure(ranking.evidence, name) for name in group.group.tests[:most]],
+                    "failing_tests": [_failure(ranking.evidence, name) for name in _telling_first(group.group)[:most]],
                     "more_failing_tests": max(0, len(group.group.tests) - most),
                 }
                 for group in ranking.groups[:MAX_GROUPS]
@@ -345,6 +347,11 @@ def _executed(failing: int, passing: int, counts: Counts) -> str:
 def _outcome(ranking: Listing) -> Outcome:
     counts = ranking.report.spectrum.counts
     return {"failed": counts.failed, "passed": counts.passed}
+
+
+def _telling_first(group: FailureGroup) -> list[str]:
+    """The tests of a group; those that execute no suspect, as where a fixture is missing, say little and come last."""
+    return sorted(group.tests, key=set(group.uncovered).__contains__)
 
 
 def _failure(evidence: Evidence, name: str) -> FailureAnswer:
