@@ -102,7 +102,7 @@ class Experiment:
     >>> experiment.condition
     'if this comes out false the 3rd time'
     >>> experiment.key
-    ('test_a', 'switch', 'cart.py', 8, 7, 'if', 3, '', '')
+    ('test_a', 'switch', 'cart.py', 8, 7, 'if', 3, 'false', '')
     """
 
     test: str
@@ -125,8 +125,8 @@ class Experiment:
     @property
     def key(self) -> tuple[str, str, str, int, int, str, int, str, str]:
         """What was tried: only the newest experiment of a key counts."""
-        what = self.place, self.instance, self.detail, self.replacement
-        return self.test, self.kind, self.file, self.line, self.column, *what
+        how = self.action if self.kind == "switch" else self.detail
+        return self.test, self.kind, self.file, self.line, self.column, self.place, self.instance, how, self.replacement
 
     @property
     def condition(self) -> str:

@@ -379,6 +379,7 @@ def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
 
 
 def test_without_gdb_the_cure_is_named(runs, monkeypatch):
+    Switched(runs, "sum", "0")  # so that the decisions are known, which needs other tools
     monkeypatch.setenv("PATH", str(runs.folder))
     with pytest.raises(EvidenceError, match="apt-get install gdb"):
         Switched(runs, "sum", "0")

@@ -170,7 +170,7 @@ class _Runner:
         taken = gdb.selected_frame().pc()
         to = base + switch["to"] if switch["to"] else next((arm for arm in arms if arm != taken), taken)
         if taken not in arms or to == taken:
-            return 0
+            return 0  # it came out so by itself
         gdb.execute(f"set var $pc = {to}", to_string=True)
         return 1
 

@@ -25,6 +25,7 @@ from suspectra.paths.report import PathReport, ReportedPlace
 from suspectra.quantity import are, many, ordinal
 from suspectra.spectrum import Spectrum
 
+_LOOPS = frozenset({"for", "while"})
 _BATCH = 8  # runs of one gdb, which needs a moment to start
 _TIME_FACTOR = 2.0  # how many times as long as unaltered a run may take
 
@@ -57,7 +58,7 @@ class Decision:
     >>> block = Block(8, 0, UNKNOWN, 9, UNKNOWN, {16: 12, 24: 20})
     >>> decision = Decision(0, block, "if", Location("a.c", 3, 3), ((1, 16), (2, 24)), 0.5)
     >>> [(turn.time, turn.to) for turn in decision.turns()]
-    [(2, 16), (0, 0), (1, 24)]
+    [(2, 16), (0, 0), (0, 16), (0, 24), (1, 24)]
     """
 
     node: int
@@ -73,7 +74,8 @@ class Decision:
         Yields
         ------
         Turn
-            If it has two ways on, after the last time comes the other way each time.
+            If it has two ways on, after the last time comes the other way each time. If it went both ways, each of
+            them follows, taken every time, but for loops, which would not end.
         """
         last, went = self.times[-1]
         yield from (Turn(self, last, to) for to in self.block.arms if to != went)
@@ -81,6 +83,8 @@ class Decision:
             return
         if len(self.times) > 1:
             yield Turn(self, 0, 0)
+            if self.kind not in _LOOPS and len({to for _, to in self.times}) > 1:
+                yield from (Turn(self, 0, to) for to in self.block.arms)
         for when, went in reversed(self.times[:-1]):
             yield from (Turn(self, when, to) for to in self.block.arms if to != went)
 
@@ -95,7 +99,7 @@ class Turn(NamedTuple):
     time : int
         At which execution of its block, from 1; 0 for each.
     to : int
-        The block that is to come next; 0 for the other one of two.
+        The block that is to come next; 0 for the other one of two, than comes by itself.
 
     Examples
     --------
@@ -228,8 +232,9 @@ class CSwitching(CPathSearcher):
         decision = turn.decision
         outcomes = self.setting.tests.program.outcomes(decision.node)
         instance, went = next(
-            ((place, to) for place, (when, to) in enumerate(decision.times, 1) if when == turn.time),
-            (1, decision.times[0][1]),
+            (place, to)
+            for place, (when, to) in enumerate(decision.times, 1)
+            if (when == turn.time if turn.time else to != turn.to)
         )
         to = turn.to or next(arm for arm in decision.block.arms if arm != went)
         outcome, wanted = truth(outcomes.get(went, -1)), truth(outcomes.get(to, -1))
@@ -292,5 +297,5 @@ def _condition(place: ReportedPlace, turn: Turn) -> str:
         if len(turn.decision.times) == 1
         else f" the {ordinal(place.instance)} time"
     )
-    how = "the other way" if place.wanted is None or turn.time == 0 else str(place.wanted).lower()
+    how = "the other way" if place.wanted is None or not turn.to else str(place.wanted).lower()
     return f"if the {place.kind} at {place.location.file}:{place.location.line} comes out {how}{when}"

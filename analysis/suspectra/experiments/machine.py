@@ -77,7 +77,7 @@ class Machine(Runs):
     >>> _ = (folder / "test_cart.py").write_text(test)
     >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_price"
     >>> with Machine(command, folder, "test_cart.py", [name]) as machine:
-    ...     switch = {"kind": "switch", "file": "cart.py", "number": 0, "instance": 1}
+    ...     switch = {"kind": "switch", "file": "cart.py", "number": 0, "instance": 1, "action": "other"}
     ...     answers = machine.ask(name, [{"kind": "plain"}, switch], steps=100, seconds=10)
     >>> [answer["outcome"] for answer in answers], sorted(machine.sources)
     (['failed', 'passed'], ['cart.py', 'test_cart.py'])

@@ -1,13 +1,14 @@
 """Predicate switching: which decisions of a failing test make it pass when they come out the other way.
 
 Each decision is first switched every time that it is made, then at single times, the one that was made last first
-(Zhang, Gupta & Gupta 2006).
+(Zhang, Gupta & Gupta 2006). One that comes out both ways also comes out true every time, and false every time: a
+condition that is too wide or too narrow is right some times.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Switch(Alteration):
-    """One decision comes out the other way.
+    """One decision comes out differently.
 
     Parameters
     ----------
@@ -31,13 +32,13 @@ class Switch(Alteration):
     instance : int
         Its how many-th time, from 1, or `suspectra.experiment.EVERY`.
     action : str
-        How it comes out then: ``true``, ``false``, or ``other`` where that is not the same each time.
+        How it comes out then: ``true``, ``false``, or ``other`` for the opposite of what it would be each time.
 
     Examples
     --------
     >>> switch = Switch(DecisionSite("cart.py", 3, "if", 8, 4, 8, guard=0), instance=2)
     >>> switch.to_json()
-    {'kind': 'switch', 'file': 'cart.py', 'number': 3, 'instance': 2}
+    {'kind': 'switch', 'file': 'cart.py', 'number': 3, 'instance': 2, 'action': 'other'}
     >>> switch.experiment("test_cart").line, switch.skips_check
     (8, False)
     """
@@ -48,7 +49,9 @@ class Switch(Alteration):
 
     def to_json(self) -> Job:
         """How a machine is asked for it."""
-        return {"kind": "switch", "file": self.place.file, "number": self.place.number, "instance": self.instance}
+        place = self.place
+        which: Job = {"kind": "switch", "file": place.file, "number": place.number, "instance": self.instance}
+        return {**which, "action": self.action}
 
     @property
     def skips_check(self) -> bool:
@@ -91,8 +94,11 @@ def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place
     --------
     >>> answer = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decisions": [1, 0, 3]}
     >>> answer["sites"] = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("while", 5, 4, 5, 9, False)])]
-    >>> [(one.place.kind, one.instance, one.action) for one in switches(Trace.from_answer(answer))]
-    [('while', 0, 'false'), ('if', 0, 'other'), ('if', 2, 'true'), ('if', 1, 'false')]
+    >>> first, *others = switches(Trace.from_answer(answer))
+    >>> first.place.kind, first.instance, first.action
+    ('while', 0, 'false')
+    >>> [(one.instance, one.action) for one in others]
+    [(0, 'other'), (0, 'true'), (0, 'false'), (2, 'true'), (1, 'false')]
     """
     chosen = np.array([wanted(place) for place in trace.places], bool)
     newest_first = trace.decisions[chosen[trace.decisions // 2]][::-1].tolist()
@@ -100,8 +106,8 @@ def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place
     for decision in newest_first:
         outcomes.setdefault(decision // 2, set()).add(decision % 2)
     for number in dict.fromkeys(decision // 2 for decision in newest_first):
-        mixed = len(outcomes[number]) > 1
-        yield Switch(trace.places[number], EVERY, "other" if mixed else _opposite(*outcomes[number]))
+        for action in actions(trace.places[number], outcomes[number]):
+            yield Switch(trace.places[number], EVERY, action)
     times = Counter(decision // 2 for decision in newest_first)
     for later in (False, True):
         left = Counter(times)
@@ -110,6 +116,33 @@ def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place
             if times[number] > 1 and (times[number] - left[number] >= FEW) is later:  # once is the same as every time
                 yield Switch(trace.places[number], left[number], _opposite(decision % 2))
             left[number] -= 1
+
+
+def actions(place: DecisionSite, outcomes: Collection[int]) -> tuple[str, ...]:
+    """How a decision can come out every time.
+
+    Parameters
+    ----------
+    place : DecisionSite
+        The decision.
+    outcomes : collection of int
+        How it comes out in the unaltered run: 0, 1 or both.
+
+    Returns
+    -------
+    tuple of str
+        Actions of `Switch`. No loop goes on without end.
+
+    Examples
+    --------
+    >>> actions(DecisionSite("cart.py", 3, "if", 8, 4, 8, False), {0, 1})
+    ('other', 'true', 'false')
+    >>> actions(DecisionSite("cart.py", 3, "if", 8, 4, 8, False), {0})
+    ('true',)
+    """
+    if len(outcomes) == 1:
+        return (_opposite(*outcomes),)
+    return ("other", "false") if place.kind == "while" else ("other", "true", "false")
 
 
 def _opposite(came_out: int) -> str:

@@ -13,7 +13,7 @@ from suspectra.arrays import Ints
 from suspectra.experiment import EVERY, Experiment
 from suspectra.experiments.path_searching import Suspiciousness, nothing_known
 from suspectra.experiments.runs import Alteration, Trace
-from suspectra.experiments.switching import FEW, Switch
+from suspectra.experiments.switching import FEW, Switch, actions
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.path import Path
 from suspectra_recorder.experiments.exchange import Job
@@ -39,7 +39,7 @@ class Turns(Alteration):
     >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=2), instance=2)
     >>> turns = Turns((check,))
     >>> turns.to_json() == check.to_json(), turns.path_job, turns.skips_check
-    (True, {'kind': 'path', 'switched': [('cart.py', 0, 2)]}, True)
+    (True, {'kind': 'path', 'switched': [('cart.py', 0, 2, 'other')]}, True)
     """
 
     switches: tuple[Switch, ...]
@@ -52,8 +52,8 @@ class Turns(Alteration):
     @property
     def path_job(self) -> Job:
         """How a machine is asked for it with its path."""
-        points = [(one.place.file, one.place.number, one.instance) for one in self.switches]
-        return {"kind": "path", "switched": points}
+        points = [(one.place.file, one.place.number, one.instance, one.action) for one in self.switches]
+        return {"kind": "path", "switched": [*points]}
 
     def experiment(self, test: str) -> Experiment:
         """The experiment that the first decision alone is."""
@@ -125,7 +125,8 @@ class TurnableRun:
     def alone(self) -> int:
         """How many candidates turn one decision: each time, and those that are made more than once every time."""
         times = Counter(self._number.tolist())
-        return len(self) + sum(times[number] > 1 for number in set(self._number[self._turnable].tolist()))
+        often = (number for number in set(self._number[self._turnable].tolist()) if times[number] > 1)
+        return len(self) + sum(len(self._actions(number)) for number in often)
 
     @property
     def in_threads(self) -> bool:
@@ -165,9 +166,11 @@ class TurnableRun:
             if times[number] == 1:
                 yield self._turns(made, [EVERY])
             else:
-                mixed = len(set(self._truth[self._number == number].tolist())) > 1
-                action = "other" if mixed else self._action(made[0])
-                yield Turns((Switch(self.trace.places[number], EVERY, action),))
+                place = self.trace.places[number]
+                yield from (Turns((Switch(place, EVERY, action),)) for action in self._actions(number))
+
+    def _actions(self, number: int) -> tuple[str, ...]:
+        return actions(self.trace.places[number], set(self._truth[self._number == number].tolist()))
 
     def _preference(self, decision: int) -> float:
         return self._preferred[int(self._number[decision])]

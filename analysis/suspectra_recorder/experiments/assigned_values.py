@@ -11,13 +11,13 @@ from functools import partial
 from typing import NamedTuple
 
 from suspectra_recorder.experiments.assignments import Assignment, rewrite
+from suspectra_recorder.experiments.decision_points import EVERY
 from suspectra_recorder.experiments.exchange import Findings
 from suspectra_recorder.experiments.literals import as_number, from_text, to_text
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.parts import Path, changed, numbers
 from suspectra_recorder.experiments.stored_attributes import UNCHANGED
-from suspectra_recorder.experiments.switchboard import EVERY
 from suspectra_recorder.experiments.symbols import SymbolicPath
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json

@@ -104,7 +104,7 @@ class Job(_Kind, total=False):
 
     Examples
     --------
-    >>> job: Job = {"kind": "switch", "file": "cart.py", "number": 3, "instance": 1}
+    >>> job: Job = {"kind": "switch", "file": "cart.py", "number": 3, "instance": 1, "action": "true"}
     >>> job["kind"]
     'switch'
     """
@@ -127,8 +127,10 @@ class Job(_Kind, total=False):
     """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
     jobs: Sequence[Job]
     """The switches of decisions for which a run is forked."""
-    switched: list[tuple[str, int, int]]
-    """Decisions that come out the other way, all in one run: file, number and instance."""
+    action: str
+    """How a decision comes out: ``true``, ``false``, or ``other`` for the opposite of what it would be."""
+    switched: list[tuple[str, int, int] | tuple[str, int, int, str]]
+    """Decisions that come out differently, all in one run: file, number, instance, and action unless that is other."""
     watched: list[tuple[str, int, int]]
     """Decisions whose outcome is asked for."""
     replaced: list[NewValue]

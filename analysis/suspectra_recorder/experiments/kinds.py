@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection
 
+from suspectra_recorder.experiments.decision_points import Point, Switched
 from suspectra_recorder.experiments.dependences.kind import TracingDependences
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.inputs import TryingInput
@@ -15,7 +16,7 @@ from suspectra_recorder.experiments.observations import Observing
 from suspectra_recorder.experiments.paths import NotingPath
 from suspectra_recorder.experiments.program_states import make_state_kinds
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
+from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.experiments.value_kinds import make_value_kinds
 from suspectra_recorder.instrumentation import own
 
@@ -48,7 +49,7 @@ class _Tracing(RunKind):
 
 
 class _Switching(RunKind):
-    """One decision comes out the other way: its ``"file"`` and ``"number"`` there, and the ``"instance"``.
+    """One decision comes out differently: its ``"file"``, its ``"number"`` there, the ``"instance"``, the ``"action"``.
 
     Parameters
     ----------
@@ -62,11 +63,15 @@ class _Switching(RunKind):
 
     def apply(self, job: Job) -> None:
         """Switch it from now on."""
-        self._switched = self._board.switch([Point(job["file"], job["number"], job["instance"])])
+        self._switched = self._board.switch([_point(job)])
 
     def take_back(self) -> Findings:
         """How often it was switched."""
         return {"reached": self._switched().times if self._switched else 0}
+
+
+def _point(job: Job) -> Point:
+    return Point(job["file"], job["number"], job["instance"], job["action"])
 
 
 class _Forking(_Tracing):
@@ -87,7 +92,7 @@ class _Forking(_Tracing):
     def apply(self, job: Job) -> None:
         """Note decisions, and fork at each that is to be switched."""
         super().apply(job)
-        switches = [(one["file"], one["number"], one["instance"]) for one in job["jobs"]]
+        switches = [_point(one) for one in job["jobs"]]
         self._forked = self._board.fork(switches, job["fork"])
 
     def take_back(self) -> Findings:

@@ -8,12 +8,13 @@ from functools import partial
 
 from suspectra_recorder.experiments.call_marks import Body, insert_marks
 from suspectra_recorder.experiments.columns import column_text
+from suspectra_recorder.experiments.decision_points import Point
 from suspectra_recorder.experiments.exchange import Findings, Job, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Point, Switchboard
+from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys
 from suspectra_recorder.instrumentation.own_syntax import ast

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.decision_points import Point, Switched
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Point, Switchboard, Switched
+from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.experiments.symbols import SymbolicPath
 from suspectra_recorder.instrumentation import own
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from suspectra_recorder.experiments.decision_points import EVERY, Point, Switched
 from suspectra_recorder.experiments.decisions import Site, instrument
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
@@ -23,9 +23,6 @@ __builtins__ = own.builtins
 
 SPENT = 86
 """The exit status of a process that goes on deciding after it was stopped."""
-
-EVERY = 0
-"""As an instance: each time that a decision is made; the first time is 1."""
 
 MAX_DECISIONS = 1_000_000
 """How many decisions of a run are noted."""
@@ -51,57 +48,6 @@ class StepsSpent(BaseException):
 
 def _no_mark() -> int:
     return -1
-
-
-class Point(NamedTuple):
-    """A time that a decision is made.
-
-    Parameters
-    ----------
-    path : str
-        Of its source.
-    number : int
-        Which of the source's decisions.
-    instance : int
-        Its how many-th time, from 1 on, or `EVERY`.
-
-    Examples
-    --------
-    >>> Point("price.py", number=3, instance=EVERY)
-    Point(path='price.py', number=3, instance=0)
-    """
-
-    path: str
-    number: int
-    instance: int
-
-
-@dataclass
-class Switched:
-    """What came of switching decisions.
-
-    Parameters
-    ----------
-    times : int
-        How often one was switched.
-    outcomes : list of int
-        How each decision that was watched came out: 0 for false, 1 for true, -1 if it was not made.
-    marks : list of int
-        What was marked then; -1 if it was not made.
-    decisions : int
-        How many decisions the run made.
-
-    Examples
-    --------
-    >>> found = Switched(times=1, outcomes=[0], marks=[-1], decisions=12)
-    >>> found.times, found.decisions
-    (1, 12)
-    """
-
-    times: int
-    outcomes: list[int]
-    marks: list[int]
-    decisions: int
 
 
 class Switchboard(Pausable, Instrument):
@@ -149,7 +95,7 @@ class Switchboard(Pausable, Instrument):
     number 0 was False
     (0, 20, 1)
     >>> board.limit(steps=100)
-    >>> in_fork = board.fork([("price.py", 0, 1)], lambda job: True)
+    >>> in_fork = board.fork([Point("price.py", 0, instance=1)], lambda job: True)
     >>> price(False), in_fork()
     (0, True)
     >>> board.stopped
@@ -347,7 +293,7 @@ class Switchboard(Pausable, Instrument):
         callable
             Gives what came of it.
         """
-        switches: dict[int, set[int]] = {}  # times by number
+        switches: dict[int, dict[int, Point]] = {}  # by number and time
         watches: dict[int, dict[int, int]] = {}  # indices into `watched` by number and time
         passed: dict[int, int] = {}
         found = Switched(0, [-1] * len(watched), [-1] * len(watched), 0)
@@ -356,7 +302,7 @@ class Switchboard(Pausable, Instrument):
         def find(source: NumberedSource[Site]) -> None:
             for point in switched:
                 if point.path == source.path:
-                    switches.setdefault(source.first + point.number, set()).add(point.instance)
+                    switches.setdefault(source.first + point.number, {})[point.instance] = point
                     passed.setdefault(source.first + point.number, 0)
             for at, point in enumerate(watched):
                 if point.path == source.path:
@@ -370,9 +316,11 @@ class Switchboard(Pausable, Instrument):
                 limit.stop()
             if number in passed:
                 times = passed[number] = passed[number] + 1
-                if number in switches and (EVERY in switches[number] or times in switches[number]):
-                    found.times += 1
-                    taken = not taken
+                if number in switches:
+                    point = switches[number].get(EVERY) or switches[number].get(times)
+                    if point is not None and point.outcome(taken) != taken:
+                        found.times += 1
+                        taken = not taken
                 if number in watches and times in watches[number]:
                     at = watches[number][times]
                     found.outcomes[at], found.marks[at] = int(taken), mark()
@@ -399,7 +347,7 @@ class Switchboard(Pausable, Instrument):
         callable
             Gives how often one was turned.
         """
-        waiting: dict[int, set[int]] = {}  # times by number
+        waiting: dict[int, dict[int, Point]] = {}  # by number and time
         passed: dict[int, int] = {}
         times_turned = 0
         note = self._decide
@@ -407,14 +355,15 @@ class Switchboard(Pausable, Instrument):
         def find(source: NumberedSource[Site]) -> None:
             for point in turned:
                 if point.path == source.path:
-                    waiting.setdefault(source.first + point.number, set()).add(point.instance)
+                    waiting.setdefault(source.first + point.number, {})[point.instance] = point
 
         def decide(number: int, value: object) -> bool:
             nonlocal times_turned
             taken = True if value else False  # noqa: SIM210 - `bool` may be another's
             if number in waiting:
                 times = passed[number] = passed.get(number, 0) + 1
-                if EVERY in waiting[number] or times in waiting[number]:
+                point = waiting[number].get(EVERY) or waiting[number].get(times)
+                if point is not None and point.outcome(taken) != taken:
                     times_turned += 1
                     taken = not taken
             return note(number, taken)
@@ -423,13 +372,13 @@ class Switchboard(Pausable, Instrument):
         self._use(decide)
         return lambda: times_turned
 
-    def fork(self, jobs: Sequence[tuple[str, int, int]], fork: Callable[[int], bool]) -> Callable[[], bool]:
+    def fork(self, jobs: Sequence[Point], fork: Callable[[int], bool]) -> Callable[[], bool]:
         """Switch each decision of a list in a fork of this process; here they come out as they do.
 
         Parameters
         ----------
-        jobs : sequence of (str, int, int)
-            The source, which of its decisions, and the instance. `EVERY` begins with the first.
+        jobs : sequence of Point
+            The decisions. `EVERY` begins with the first time.
         fork : callable
             Forks this process for a job. True in the fork.
 
@@ -440,29 +389,30 @@ class Switchboard(Pausable, Instrument):
         """
         waiting: dict[int, dict[int, list[int]]] = {}  # jobs by the number and the time of their decision
         passed: dict[int, int] = {}
-        always = -1
+        always: Point | None = None  # of a fork, where that is to come out in some way from now on
+        at = -1  # its number
         forked = False
         thread = _thread.get_ident()
         note = self._decide
 
         def find(source: NumberedSource[Site]) -> None:
-            for job, (path, index, instance) in enumerate(jobs):
-                if source.path == path:
-                    times = waiting.setdefault(source.first + index, {})
-                    times.setdefault(instance or 1, []).append(job)
+            for job, point in enumerate(jobs):
+                if source.path == point.path:
+                    times = waiting.setdefault(source.first + point.number, {})
+                    times.setdefault(point.instance or 1, []).append(job)
 
         def decide(number: int, value: object) -> bool:
-            nonlocal always, forked
+            nonlocal always, at, forked
             taken = note(number, True if value else False)  # noqa: SIM210 - `bool` may be another's
-            if number == always:
-                return not taken
+            if always is not None and number == at:
+                return always.outcome(taken)
             if not forked and number in waiting and _thread.get_ident() == thread:
                 passed[number] = passed.get(number, 0) + 1
                 for job in waiting[number].pop(passed[number], ()):
                     if fork(job):
                         forked = True
-                        always = number if jobs[job][2] == EVERY else -1
-                        return not taken
+                        at, always = number, jobs[job] if jobs[job].instance == EVERY else None
+                        return jobs[job].outcome(taken)
             return taken
 
         self.sources.watch(find)
