@@ -378,6 +378,18 @@ def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
     assert (report.technique, report.candidates, report.complete) == ("apg", 1, True)
 
 
+def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, tool):
+    tool("gdb", "gdb")
+    case = CCase("t1", (str(runs.folder / "program"), "sum", "7"), str(runs.folder), pass_patterns=("^22\n",))
+    tests = TracedTests([case], runs.program, Token())
+    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
+    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
+    line = LINES["if (i % 2 == 0)"]
+    assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 2, False, True),)
+    assert report.summary == f"t1 passes if the if at program.c:{line} comes out true each time."
+
+
 def test_without_gdb_the_cure_is_named(runs, monkeypatch):
     Switched(runs, "sum", "0")  # so that the decisions are known, which needs other tools
     monkeypatch.setenv("PATH", str(runs.folder))

@@ -65,6 +65,13 @@ def fee(weight):
     return 1
 
 
+def fares(ages):
+    result = 0
+    for age in ages:
+        result += 0 if age < 16 else 20
+    return result
+
+
 def check(price):
     if price < 0:
         raise ValueError(price)
@@ -142,6 +149,10 @@ def test_either():
 
 def test_shared():
     assert shop.shared(False, 3) == 12
+
+
+def test_fares():
+    assert shop.fares([7, 9, 30]) == 60
 
 
 def test_check():
@@ -243,6 +254,15 @@ def test_near_paths_are_judged_before_far_ones_are_run(tests, monkeypatch):
     found = search(tests, "test_member")[-1]
     assert found.candidates == 1
     assert max(asked) == FIRST_AT_ONCE + 1  # with the unaltered run that is their control
+
+
+def test_a_condition_that_is_too_wide_comes_out_false_every_time(tests):
+    found = search(tests, "test_fares")[-1]
+    place = line("        result += 0 if age < 16 else 20")
+    assert in_words(found.report) == [(place, "conditional", 1, True, False)]
+    assert in_words(found.distance) == [(place, "conditional", time, True, False) for time in (1, 2)]
+    assert (found.candidates, found.complete) == (3, True)  # after the other way, and true
+    assert found.summary == f"test_shop.py::test_fares passes if shop.py:{place} comes out false."
 
 
 def test_two_decisions_are_turned_together_where_none_helps_alone(tests):

@@ -128,6 +128,25 @@ def test_a_decision_comes_out_the_other_way(source, argument, number, instance, 
     assert names["f"](argument) == plain["f"](argument)
 
 
+@pytest.mark.parametrize(
+    ("action", "expected", "times"), [("true", [0, 1, 2, 3], 2), ("false", [], 2), ("other", [0, 2], 4)]
+)
+def test_a_decision_comes_out_one_way_every_time(action, expected, times):
+    names, board = loaded("def f(x):\n    return [i for i in range(x) if i % 2]")
+    board.limit(1_000)
+    point = Point("program.py", 0, EVERY, action)
+    switched = board.switch([point])
+    assert (names["f"](4), switched().times) == (expected, times)
+    noted = []
+    board.listen(noted.append)
+    turned = board.turn([point])
+    assert (names["f"](4), turned()) == (expected, times)
+    assert [decision % 2 for decision in noted] == [number in expected for number in range(4)]
+    board.limit(1_000)
+    forked = board.fork([point], lambda job: True)
+    assert (names["f"](4), forked()) == (expected, True)
+
+
 def test_decisions_are_noted_in_their_order():
     names, board = loaded(SAME["truths"][0])
     board.limit(100)
