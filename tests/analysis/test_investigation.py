@@ -332,6 +332,32 @@ def test_a_mutant_that_repairs_a_test_is_tried_with_the_others_of_its_group_next
     assert {*first.values()} == {("mutant", "passed")}, "all but the first test begin with what repaired that"
 
 
+IMPORTED_LATE = """\
+class Price:
+    def __init__(self, net):
+        self.net = net
+
+    def gross(self):
+        return super().__getattribute__("net") * 20 + 1
+"""
+
+
+def test_a_module_that_only_tests_import_is_loaded_with_mutants(tmp_path, capsys):
+    (tmp_path / "shop.py").write_text(IMPORTED_LATE)
+    for name, net in (("one", 3), ("two", 4)):
+        text = f"def test_gross():\n    from shop import Price\n\n    assert Price({net}).gross() == {20 * net}\n"
+        (tmp_path / f"test_{name}.py").write_text(text)
+    pytest_ = ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run([sys.executable, "-m", "suspectra", "record", *pytest_], cwd=tmp_path, check=False)
+    capsys.readouterr()
+    options = ["--workspace", str(tmp_path), "--technique", "muse", "--format", "json", "--seconds", "60"]
+    assert run(["investigate", *options, *pytest_]) == 0
+    made = json.loads(capsys.readouterr().out)["experiments"]
+    assert {one["outcome"] for one in made} == {"passed", "failed"}
+    repaired = {(one["test"], one["action"]) for one in made if one["outcome"] == "passed"}
+    assert {test for test, _ in repaired} == {"test_one.py::test_gross", "test_two.py::test_gross"}
+
+
 def test_every_technique_that_needs_experiments_can_be_investigated():
     names = {info.name for info in technique_infos() if Need.EXPERIMENTS in info.needs}
     assert names == set(KINDS)

@@ -2,7 +2,8 @@
 
 A function is found by its file, its name and the first line of its code, whether it is a method, a property, decorated,
 nested in another one or asynchronous. Functions that a mutated function defines get the mutant's code from that one;
-those that it has defined already are found like others.
+those that it has defined already are found like others. A module that is imported only while the test runs is loaded
+with the code of the mutant.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
@@ -60,12 +62,18 @@ class Mutating(RunKind):
         self._board, self._name_of = board, name_of
         self._live: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._replaced: list[tuple[FunctionType, CodeType]] = []
+        self.instrument = self._later = _LoadedLater()
 
     def prepare(self) -> None:
         """Find the functions of the workspace, which the garbage collector can't list once it is frozen."""
+        self._look()
+
+    def _look(self) -> None:
+        """Find functions, those that are known already excepted."""
+        known = {id(function) for several in self._live.values() for function in several}
         names: dict[str, str | None] = {}
         for found in gc.get_objects():
-            if type(found) is FunctionType:
+            if type(found) is FunctionType and id(found) not in known:
                 code = found.__code__
                 path = code.co_filename
                 if path not in names:
@@ -77,9 +85,13 @@ class Mutating(RunKind):
     def apply(self, job: Job) -> None:
         """Replace the code of all functions that contain the change."""
         functions: list[CodeName] = [(name, line) for name, line in job["functions"]]
-        live = [self._live.get((job["file"], name, line), []) for name, line in functions]
+        live = self._functions(job["file"], functions)
+        if not any(live):
+            self._look()  # a run before this one may have imported the module
+            live = self._functions(job["file"], functions)
         some = next((several[0] for several in live if several), None)
         if some is None:
+            self._later.wait(job["file"], functions[0], lambda *how: self._codes(job, functions, *how)[0])
             return
         flags, path = some.__code__.co_flags & _FUTURE, some.__code__.co_filename
         with without_collecting():
@@ -93,6 +105,9 @@ class Mutating(RunKind):
                     if code is not None and code.co_freevars == function.__code__.co_freevars:
                         self._replaced.append((function, function.__code__))
                         function.__code__ = code
+
+    def _functions(self, file: str, functions: Sequence[CodeName]) -> list[list[FunctionType]]:
+        return [self._live.get((file, name, line), []) for name, line in functions]
 
     def _codes(
         self, job: Job, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str] = ()
@@ -117,10 +132,71 @@ class Mutating(RunKind):
 
     def take_back(self) -> Findings:
         """Give functions their own code again; how many there were."""
+        loaded = self._later.stop()
+        if loaded:
+            self._look()
+            for function in (one for several in self._live.values() for one in several):
+                if function.__code__ in loaded:
+                    self._replaced.append((function, loaded[function.__code__]))
         for function, code in self._replaced:
             function.__code__ = code
         replaced, self._replaced = len(self._replaced), []
-        return {"reached": replaced}
+        return {"reached": replaced or len(loaded)}
+
+
+_Mutated = Callable[[str, int, Sequence[str]], CodeType | None]
+"""Gives the code of a function: for a path, flags of the compiler, and variables of others that it must refer to."""
+
+
+class _LoadedLater(Instrument):
+    """Puts the code of a mutant into a module that is loaded from now on."""
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._function: CodeName = ("", 0)
+        self._mutated: _Mutated = lambda path, flags, free: None
+        self._loaded: dict[CodeType, CodeType] = {}
+
+    def wait(self, file: str, function: CodeName, mutated: _Mutated) -> None:
+        """Wait for a file with a function."""
+        self._file, self._function, self._mutated = file, function, mutated
+
+    def stop(self) -> dict[CodeType, CodeType]:
+        """Wait no longer; what was loaded, with the code that it stands for."""
+        self._file = ""
+        loaded, self._loaded = self._loaded, {}
+        return loaded
+
+    def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
+        """Insert nothing."""
+        return _nothing
+
+    def finish(self, code: CodeType, placeholder: str, path: str) -> CodeType:
+        """Put the code of the mutant in the place of that of its function."""
+        if path != self._file or (own_code := _nested(code, self._function)) is None:
+            return code
+        path, flags = code.co_filename, code.co_flags & _FUTURE
+        mutated = self._mutated(path, flags, ())
+        if mutated is not None and mutated.co_freevars != own_code.co_freevars:
+            mutated = self._mutated(path, flags, own_code.co_freevars)
+        if mutated is None or mutated.co_freevars != own_code.co_freevars:
+            return code
+        self._loaded[mutated] = own_code
+        return _with(code, own_code, mutated)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _with(code: CodeType, old: CodeType, new: CodeType) -> CodeType:
+    """Code in which some code that is nested in it is another one."""
+    constants = tuple(
+        new if constant is old else _with(constant, old, new) if type(constant) is CodeType else constant
+        for constant in code.co_consts
+    )
+    same = all(one is another for one, another in zip(constants, code.co_consts, strict=True))
+    return code if same else code.replace(co_consts=constants)
 
 
 def _nested(code: CodeType, function: CodeName) -> CodeType | None:
