@@ -84,7 +84,7 @@ def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = M
 
 
 def _ranking(ranking: Listing, sources: Sources, most: int, *, brief: bool) -> RankingAnswer:
-    """The answer with so many suspects of each group; a brief one does not say how tests failed."""
+    """The answer with so many suspects of each group; a brief one says nothing of the groups themselves."""
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
         own, counts = ranking.for_group(group, most), group.report.spectrum.counts
@@ -92,7 +92,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int, *, brief: bool) -> R
         groups.append(
             {
                 "title": as_data(group.title),
-                "reason": as_data(group.reason),
+                "reason": "" if brief else as_data(group.reason),
                 "failure": "" if brief else _failure(ranking.evidence, names[0])["failure"],
                 "failing_tests": len(group.group.tests),
                 "tests": [as_data(name) for name in names[: min(most, MAX_TESTS)]],
