@@ -42,6 +42,12 @@ APP = """
     def report():
         return "reported" if explaining else ""  # report
 """
+LATE = """
+    limit = 1 if __name__ == "late" else 2  # module
+
+    def late(number):
+        return limit if number else 2  # late
+"""
 CONFTEST = """
     import pytest
     from app import report
@@ -113,6 +119,17 @@ TESTS = """
         finally:
             thread.join()
 
+    def test_late():  # late
+        from late import late
+
+        assert late(1) == 2
+
+    def test_reload():  # module late
+        import importlib
+        import late
+
+        assert importlib.reload(late).late(1) == 2
+
     class TestPrice(unittest.TestCase):
         def test_equal(self):  # init init eq
             self.assertEqual(Price(1), Price(2))
@@ -122,7 +139,7 @@ TESTS = """
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prices")
-    for name, text in (("app.py", APP), ("conftest.py", CONFTEST), ("test_app.py", TESTS)):
+    for name, text in (("app.py", APP), ("late.py", LATE), ("conftest.py", CONFTEST), ("test_app.py", TESTS)):
         (folder / name).write_text(textwrap.dedent(text).strip("\n") + "\n")
     return folder
 
@@ -150,8 +167,8 @@ def machine(workspace):
 
 @pytest.fixture(scope="module")
 def tag(workspace):
-    lines = (workspace / "app.py").read_text().splitlines()
-    return lambda line: lines[line - 1].rpartition("# ")[2]
+    lines = {name: (workspace / name).read_text().splitlines() for name in ("app.py", "late.py")}
+    return lambda line, name="app.py": lines[name][line - 1].rpartition("# ")[2]
 
 
 @pytest.mark.parametrize(("test", "made"), cases().items())
@@ -159,7 +176,7 @@ def test_explanations_are_no_part_of_a_path(machine, workspace, tag, test, made)
     paths = Paths(workspace)
     path = paths.record(machine, test, 60).path
     places = [paths.places[statement] for statement in path.statement.tolist()]
-    assert [tag(place.location.line) for place in places if not place.function] == made
+    assert [tag(place.location.line, place.location.file) for place in places if not place.function] == made
     called = {place.function for place in places} - {""}
     assert "report" not in called
     assert "Slow.__repr__" not in called
@@ -168,7 +185,7 @@ def test_explanations_are_no_part_of_a_path(machine, workspace, tag, test, made)
 
 def test_no_decision_of_an_explanation_is_switched(machine, tag):
     trace = machine.trace("test_app.py::test_own_message", 60)
-    of_repr = next(place for place in trace.places if tag(place.line) == "repr")
+    of_repr = next(place for place in trace.places if place.file == "app.py" and tag(place.line) == "repr")
     tests = ("test_own_message", "test_comparison")
     answers = [
         machine.alter(f"test_app.py::{test}", [Switch(of_repr, EVERY)], steps=1_000, seconds=60)[0][0] for test in tests

@@ -177,7 +177,7 @@ class _Machine:
         self.items = {item.nodeid: item for item in session.items}
         for kind in self.kinds.values():
             kind.prepare()
-        self.pauses.begin(session.config)
+        self.pauses.begin(session.config, lambda path: self._name_of(path) is not None)
         try:
             if self.order.channel < 0:
                 self._run_one()

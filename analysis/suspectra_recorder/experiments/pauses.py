@@ -1,20 +1,24 @@
-"""Pauses of experiments while a failure is explained: what is executed then is no part of the test.
+"""Pauses of experiments while a failure is explained, and while a module is imported for the first time.
 
-Without them, code that only describes a failure, such as ``__repr__``, would be part of a failing test's path and of no
-passing one's, and its decisions would be switched in vain.
+What is executed then is no part of the test. Without pauses, code that only describes a failure, such as ``__repr__``,
+would be part of a failing test's path and of no passing one's, and its decisions would be switched in vain. A module is
+imported by whichever test needs it first, and its decisions are those of the platform.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 import pytest
 
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.explaining import Explaining, in_pytest, in_unittest
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import _thread
+from suspectra_recorder.instrumentation.first_imports import LOADER
+from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.own import _thread, sys
 
 __builtins__ = own.builtins
 
@@ -22,7 +26,7 @@ _ident = _thread.get_ident
 
 
 class Pauses(Explaining):
-    """The plugin that lets experiments pause: in explanations of failed assertions, and in reports of tests.
+    """The plugin that lets experiments pause: in explanations of failures, in reports of tests, at first imports.
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ class Pauses(Explaining):
 
     From now on, comparisons are explained in a pause:
 
-    >>> pauses.begin(config=None)
+    >>> pauses.begin(config=None, is_own=lambda path: False)
     >>> pauses.undo()
     """
 
@@ -54,18 +58,39 @@ class Pauses(Explaining):
         self._pausable = tuple(pausable)
         self._threads: set[int] = set()
 
-    def begin(self, config: pytest.Config) -> None:
-        """Mark what explains failures: modules that no test has imported by now are left out.
+    def begin(self, config: pytest.Config, is_own: Callable[[str], bool]) -> None:
+        """Mark what explains failures, in modules that are imported by now, and first imports from now on.
 
         Parameters
         ----------
         config : pytest.Config
             That of this run.
+        is_own : callable
+            Whether a file, by its absolute path, is one of the program.
         """
         from _pytest.assertion import rewrite
 
         in_pytest(self, rewrite, config)
         in_unittest(self, _never)
+        self._at_first_imports(is_own)
+
+    def _at_first_imports(self, is_own: Callable[[str], bool]) -> None:
+        original, imported = LOADER.exec_module, set(sys.modules)
+
+        def is_first(module: ModuleType) -> bool:
+            spec = module.__spec__
+            name, path = (spec.name, spec.origin) if spec is not None else (module.__name__, None)
+            if name in imported or sys.modules.get(name) is not module or path is None or not is_own(path):
+                return False
+            imported.add(name)
+            return True
+
+        def exec_module(loader: object, module: ModuleType) -> None:
+            with self.capture(needed=bool(attempt("a module", is_first, module))):
+                original(loader, module)
+
+        attempt = Guard().attempt
+        self.replace(LOADER, "exec_module", like_an_import(exec_module))
 
     @contextmanager
     def _pause(self) -> Iterator[None]:
