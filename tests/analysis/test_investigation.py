@@ -15,6 +15,7 @@ import pytest
 from suspectra.cli import run
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
+from suspectra.experiments.machine import Machine
 from suspectra.experiments.mutants import Mutation
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
@@ -23,6 +24,7 @@ from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
 from suspectra.experiments.switching import switches
 from suspectra.location import Location
+from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.output.investigation import InvestigationProgress
@@ -338,6 +340,8 @@ class Price:
         self.net = net
 
     def gross(self):
+        if self.net > 100:
+            return 0
         return super().__getattribute__("net") * 20 + 1
 """
 
@@ -356,6 +360,29 @@ def test_a_module_that_only_tests_import_is_loaded_with_mutants(tmp_path, capsys
     assert {one["outcome"] for one in made} == {"passed", "failed"}
     repaired = {(one["test"], one["action"]) for one in made if one["outcome"] == "passed"}
     assert {test for test, _ in repaired} == {"test_one.py::test_gross", "test_two.py::test_gross"}
+
+
+def test_a_module_that_was_loaded_with_a_mutant_is_what_it_was_afterwards(tmp_path):
+    (tmp_path / "shop.py").write_text(IMPORTED_LATE)
+    (tmp_path / "test_one.py").write_text(
+        "def test_gross():\n    from shop import Price\n\n    assert Price(3).gross() == 60\n"
+    )
+    parsed = ParsedSource(IMPORTED_LATE.encode())
+    repair = next(one for one in mutants(parsed) if one.description.endswith(" * 20`") and "+ 1" in one.description)
+    made = excerpt(parsed, repair)
+    mutant = {
+        "kind": "mutant",
+        "file": "shop.py",
+        "source": made.text,
+        "functions": [list(name) for name in made.functions],
+    }
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    with Machine(command, tmp_path, "test_one.py", ["test_one.py::test_gross"], kinds=("mutant",)) as machine:
+        jobs = [mutant, {"kind": "plain"}, mutant, {"kind": "plain"}]
+        answers = machine.ask("test_one.py::test_gross", jobs, steps=1_000, seconds=60)
+    assert [answer["outcome"] for answer in answers] == ["passed", "failed", "passed", "failed"]
+    assert {answer["exception"] for answer in answers} == {"", "AssertionError"}
+    assert [answers[place]["reached"] for place in (0, 2)] == [1, 1]
 
 
 def test_every_technique_that_needs_experiments_can_be_investigated():

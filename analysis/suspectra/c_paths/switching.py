@@ -99,7 +99,7 @@ class Turn(NamedTuple):
     time : int
         At which execution of its block, from 1; 0 for each.
     to : int
-        The block that is to come next; 0 for the other one of two, than comes by itself.
+        The block that is to come next; 0 for the other one of two than comes by itself.
 
     Examples
     --------

@@ -31,6 +31,8 @@ class Instrument(Protocol):
     ----------
     tests : bool
         Whether test code is instrumented, too.
+    last : bool
+        Whether it gets the code that all others have finished.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Instrument(Protocol):
     """
 
     tests: bool = False
+    last: bool = False
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Change a source, without changing what it does.
@@ -125,7 +128,7 @@ class ExperimentHook:
     """
 
     def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
-        self._scope, self._instruments = scope, tuple(instruments)
+        self._scope, self._instruments = scope, tuple(sorted(instruments, key=lambda one: one.last))
         self.guard = Guard()
         self.changed: dict[str, str] = {}
         self._tests = any(instrument.tests for instrument in instruments)

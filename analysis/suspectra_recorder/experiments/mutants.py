@@ -151,6 +151,8 @@ _Mutated = Callable[[str, int, Sequence[str]], CodeType | None]
 class _LoadedLater(Instrument):
     """Puts the code of a mutant into a module that is loaded from now on."""
 
+    last = True  # the code that it takes out goes back into functions
+
     def __init__(self) -> None:
         self._file = ""
         self._function: CodeName = ("", 0)
