@@ -81,6 +81,15 @@ def test_positive():
     assert check(1) == 1
 
 
+def test_of_two_calls():
+    assert check(1) == 2
+    assert check(2) == 2
+
+
+def test_more_calls():
+    assert [check(price) for price in (1, 2, 3, 4)] == [1, 2, 3, 4]
+
+
 def test_large_prices():
     assert total([120, 130, 140]) == 390
 
@@ -196,6 +205,17 @@ def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
     assert not alone[-1].found
     assert not alone[-1].summary
     assert alone[-1].complete
+
+
+def test_what_a_passing_test_does_behind_the_failure_does_not_count(tests):
+    found, reports = search(tests, "test_of_two_calls", "test_more_calls", "test_a_guest")
+    more, guest = found.near.compared
+    assert (more.same_path, more.differing, more.behind) == (True, 0, 6)
+    assert (guest.same_path, found.near.nearest) == (False, guest)
+    assert reports[-1].notes[0] == (
+        "test_cart.py::test_more_calls takes the very same path, as far as test_cart.py::test_of_two_calls goes,"
+        " and passes: only values tell them apart."
+    )
 
 
 def test_it_says_why_no_passing_test_helps(tests):

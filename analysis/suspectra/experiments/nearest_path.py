@@ -14,7 +14,7 @@ from suspectra.experiment import Outcome
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.path_searching import Order, PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import truth
-from suspectra.paths.distance import differing_events, distance, parting
+from suspectra.paths.distance import differing_events, distance, events_behind, parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport, ReportedPlace, grouped
 from suspectra.quantity import enumeration, many
@@ -69,7 +69,7 @@ class NearPath(NamedTuple):
     test : str
         Its name.
     differing : int
-        In how many events the runs differ.
+        In how many events the runs differ, as far as the failing one goes.
     aligned : int
         How many events of the failing run have a counterpart.
     shared : int
@@ -80,10 +80,12 @@ class NearPath(NamedTuple):
         The decisions that came out differently, in the order of the failing run.
     nearness : tuple of int
         Orders distances as paper 001 does, nearest first.
+    behind : int, optional
+        How many events the passing test has behind the last one that both have.
 
     Examples
     --------
-    >>> NearPath("test_b", 0, 12, 12, None, (), (0,)).same_path
+    >>> NearPath("test_b", 0, 12, 12, None, (), (0,), behind=3).same_path
     True
     """
 
@@ -94,10 +96,11 @@ class NearPath(NamedTuple):
     parts: ReportedPlace | None
     differences: tuple[ReportedPlace, ...]
     nearness: tuple[int, ...]
+    behind: int = 0
 
     @property
     def same_path(self) -> bool:
-        """Whether it takes the very same path, so that only values tell the two apart."""
+        """Whether it takes the very same path as far as the failing test goes, so that only values tell them apart."""
         return self.differing == 0
 
     @property
@@ -192,7 +195,9 @@ class NearPaths:
         if same:
             named = [*same[:MAX_NAMED], *([f"{len(same) - MAX_NAMED} more"] if len(same) > MAX_NAMED else [])]
             verbs = ("takes", "passes") if len(same) == 1 else ("take", "pass")
-            yield f"{enumeration(named)} {verbs[0]} the very same path and {verbs[1]}: only values tell them apart."
+            goes_on = any(one.behind for one in self.compared if one.same_path)
+            path = f"the very same path, as far as {self._test} goes," if goes_on else "the very same path"
+            yield f"{enumeration(named)} {verbs[0]} {path} and {verbs[1]}: only values tell them apart."
             yield "`suspectra paths --technique cause-transitions` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
@@ -386,14 +391,16 @@ def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
         return paths.reported(failing, position, None if other < 0 else truth(int(passing.outcome[other])))
 
     parts = None if first is None or first.position == len(failing) else difference(first.position)
+    behind = events_behind(failing, passing)
     return NearPath(
         test,
-        differing_events(failing, passing),
+        differing_events(failing, passing) - behind,
         int(np.count_nonzero(counterpart >= 0)),
         len(failing) if first is None else first.position,
         parts,
         tuple(map(difference, apart.branches)),
         apart.nearness,
+        behind,
     )
 
 
