@@ -9,8 +9,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-import numpy as np
-
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
@@ -168,16 +166,14 @@ class RepeatedTest:
     def _raises_nothing_at(self, experiment: Experiment) -> bool:
         """Whether no exception of the unaltered test comes from the check that was altered: then none is hidden."""
         checks = [
-            (number, place.guard)
+            (place.guard, self.trace.outcomes.get(number, ()))
             for number, place in enumerate(self.trace.places)
             if place.guard
             and (place.kind, place.file) == ("if", experiment.file)
             and place.line <= experiment.line
             and experiment.end_line <= place.end_line
         ]
-        made = np.unique(self.trace.decisions)
-        raising = [2 * number + outcome for number, guard in checks for outcome in (0, 1) if guard & (outcome + 1)]
-        return bool(checks) and not np.isin(raising, made).any()
+        return bool(checks) and not any(guard & (outcome + 1) for guard, made in checks for outcome in made)
 
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -112,12 +113,22 @@ class Trace:
     'decision 2: cart.py:5 came out false, then cart.py:5 came out true'
     >>> first.difference(first), first.files_unlike(run(1, 3, 2))
     ('', frozenset({'cart.py'}))
+    >>> first.outcomes
+    {0: {1}, 1: {0}}
     """
 
     answer: Answer
     places: tuple[DecisionSite, ...]
     decisions: Ints
     sources: Mapping[str, str]
+
+    @cached_property
+    def outcomes(self) -> dict[int, set[int]]:
+        """How each decision that was made came out, by its index in `places`: 0 for false, 1 for true, or both."""
+        found: dict[int, set[int]] = {}
+        for decision in np.flatnonzero(np.bincount(self.decisions)).tolist():
+            found.setdefault(decision // 2, set()).add(decision % 2)
+        return found
 
     @classmethod
     def from_answer(cls, answer: RunAnswer) -> Trace:

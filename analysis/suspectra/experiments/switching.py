@@ -102,11 +102,8 @@ def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place
     """
     chosen = np.array([wanted(place) for place in trace.places], bool)
     newest_first = trace.decisions[chosen[trace.decisions // 2]][::-1].tolist()
-    outcomes: dict[int, set[int]] = {}
-    for decision in newest_first:
-        outcomes.setdefault(decision // 2, set()).add(decision % 2)
     for number in dict.fromkeys(decision // 2 for decision in newest_first):
-        for action in actions(trace.places[number], outcomes[number]):
+        for action in actions(trace.places[number], trace.outcomes[number]):
             yield Switch(trace.places[number], EVERY, action)
     times = Counter(decision // 2 for decision in newest_first)
     for later in (False, True):

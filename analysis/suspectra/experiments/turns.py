@@ -170,7 +170,7 @@ class TurnableRun:
                 yield from (Turns((Switch(place, EVERY, action),)) for action in self._actions(number))
 
     def _actions(self, number: int) -> tuple[str, ...]:
-        return actions(self.trace.places[number], set(self._truth[self._number == number].tolist()))
+        return actions(self.trace.places[number], self.trace.outcomes[number])
 
     def _preference(self, decision: int) -> float:
         return self._preferred[int(self._number[decision])]
