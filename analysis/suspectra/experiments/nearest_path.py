@@ -14,7 +14,7 @@ from suspectra.experiment import Outcome
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.path_searching import Order, PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import truth
-from suspectra.paths.distance import differing_events, distance, events_behind, parting
+from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport, ReportedPlace, grouped
 from suspectra.quantity import enumeration, many
@@ -391,7 +391,7 @@ def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
         return paths.reported(failing, position, None if other < 0 else truth(int(passing.outcome[other])))
 
     parts = None if first is None or first.position == len(failing) else difference(first.position)
-    behind = events_behind(failing, passing)
+    behind = len(passing) - 1 - int(counterpart.max(initial=-1))
     return NearPath(
         test,
         differing_events(failing, passing) - behind,

@@ -121,28 +121,6 @@ def differing_events(run: Path, other: Path) -> int:
     return int(turned + len(run) - shared + len(other) - shared)
 
 
-def events_behind(run: Path, other: Path) -> int:
-    """Count the events of another run behind the last one that both runs have.
-
-    Parameters
-    ----------
-    run, other : Path
-        Of the same program.
-
-    Returns
-    -------
-    int
-        How many there are; if the first run ended early, most of them only since the other one went on.
-
-    Examples
-    --------
-    >>> run = Path.from_events([(1, -1, 0), (3, -1, -1)])
-    >>> events_behind(run, Path.from_events([(1, -1, 1), (2, 0, -1), (3, -1, -1), (4, -1, -1)]))
-    1
-    """
-    return len(other) - 1 - int(run.aligned(other).max(initial=-1))
-
-
 def parting(run: Path, other: Path) -> Parting | None:
     """Find where two runs begin to differ.
 
