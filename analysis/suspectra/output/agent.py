@@ -80,11 +80,12 @@ def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = M
     >>> answer["tests"], answer["groups"][0]["suspects"][0]["source"]
     ({'failed': 1, 'passed': 1}, 'total = 1')
     """
-    return fitted(lambda most: _ranking(ranking, sources, most, brief=most == 1 < top), top, budget)
+    return fitted(lambda most: _ranking(ranking, sources, most, top), top, budget)
 
 
-def _ranking(ranking: Listing, sources: Sources, most: int, *, brief: bool) -> RankingAnswer:
-    """The answer with so many suspects of each group; a brief one says nothing of the groups themselves."""
+def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> RankingAnswer:
+    """The answer with so many suspects of each group as there is room for."""
+    brief = most == 1 < top  # there is hardly any: nothing is said of the groups themselves
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
         own, counts = ranking.for_group(group, most), group.report.spectrum.counts
@@ -297,7 +298,7 @@ def write_agent(ranking: Listing, out: TextIO, sources: Sources, command: Sequen
     again = _again(ranking, command)
 
     def text_of(most: int) -> str:
-        return "\n".join(_lines(_ranking(ranking, sources, most, brief=most == 1 < top), again)) + "\n"
+        return "\n".join(_lines(_ranking(ranking, sources, most, top), again)) + "\n"
 
     text = fitted(text_of, top, MAX_CHARACTERS, len)
     out.write(text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 2] + "…\n")
