@@ -6,8 +6,7 @@ calls of ``int``, ``ord``, ``chr`` and ``str`` are done here instead, with the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import compress
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from suspectra_recorder.experiments.characters import codes_of, path_of, plain, same, text_of
@@ -71,8 +70,8 @@ class InputMarks(CallMarks):
     (98, 'length', {'word': "'bat'"}, '98')
     >>> [truth for _, truth in path.constraints]
     [True, True, True]
-    >>> marks.join("-", ["a", "b"]), marks.change(["n"], [7]), marks.parts.found[-1]
-    ('a-b', [7], ('n', 'int', 7))
+    >>> marks.join("-", ["a", "b"]), marks.change({"n": 7}), marks.parts.found[-1]
+    ('a-b', {'n': 7}, ('n', 'int', 7))
     """
 
     tests = True
@@ -118,29 +117,27 @@ class InputMarks(CallMarks):
         thread = self._thread()
         return 0 if thread is None else len(thread.events)
 
-    def change(self, names: Sequence[str], values: Sequence[Any]) -> list[Any]:
+    def change(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Put other parts into arguments.
 
         Parameters
         ----------
-        names : sequence of str
-            Of the arguments.
-        values : sequence of object
-            What they are.
+        arguments : mapping of str to object
+            What they are, by name.
 
         Returns
         -------
-        list of object
+        dict of str to object
             What they are now.
         """
-        changed = []
-        for name, value in zip(names, values, strict=True):
+        changed = {}
+        for name, value in arguments.items():
             before = len(self.parts.found)
             now = self.parts.replaced(name, value)
             if len(self.parts.found) == before and name not in ("self", "cls"):
                 self.unsupported[name] = type(value).__name__
             self.arguments[name] = as_written(now) or type(value).__name__
-            changed.append(now)
+            changed[name] = now
         return changed
 
     # what instrumented code calls
@@ -198,11 +195,12 @@ class InputMarks(CallMarks):
         if caller is None or not self._from_test(caller.f_code.co_filename):
             return values
         defaults = self._defaults.get((frame.f_code.co_filename, function), {})
-        passed = [value is not defaults.get(name, self) for name, value in zip(names, values, strict=True)]
+        given = dict(zip(names, values, strict=True))
+        passed = {name: value for name, value in given.items() if value is not defaults.get(name, self)}
         if self._call < 0:
             if len(self.calls) < MAX_CALLS:
                 parts = InputParts(None, {})
-                for name, value in compress(zip(names, values, strict=True), passed):
+                for name, value in passed.items():
                     parts.replaced(name, value)
                 count, line = len(parts.found), caller.f_lineno
                 self.calls.append({"function": function, "line": line, "parts": count, "gives": gives})
@@ -211,8 +209,7 @@ class InputMarks(CallMarks):
         if self._call:
             return values
         self._frame, self.function, self.begin = frame, function, self.position()
-        changed = iter(self.change(list(compress(names, passed)), list(compress(values, passed))))
-        return [next(changed) if own_value else value for own_value, value in zip(passed, values, strict=True)]
+        return list({**given, **self.change(passed)}.values())
 
     def _from_test(self, file: str) -> bool:
         if file not in self._known:

@@ -186,8 +186,7 @@ class TestInput:
         else:
             given = {name: fixtures[name] for name in self.parameters if name in fixtures}
         self._marks.begin = self._marks.position()
-        changed = self._marks.change(list(given), list(given.values()))
-        function(**{**fixtures, **dict(zip(given, changed, strict=True))})
+        function(**{**fixtures, **self._marks.change(given)})
         self._marks.end = self._marks.position()
         return True
 
