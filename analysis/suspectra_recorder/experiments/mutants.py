@@ -11,6 +11,7 @@ import __future__
 
 import gc
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from types import CodeType, FunctionType
 
 from suspectra_recorder.experiments.exchange import Findings, Job
@@ -89,37 +90,31 @@ class Mutating(RunKind):
         if not any(live):
             self._look()  # a run before this one may have imported the module
             live = self._functions(job["file"], functions)
-        some = next((several[0] for several in live if several), None)
-        if some is None:
-            self._later.wait(job["file"], functions[0], lambda *how: self._codes(job, functions, *how)[0])
+        codes = cache(partial(self._codes, job, functions))
+        if not any(live):
+            self._later.wait(job["file"], functions[0], partial(_fitting, codes, 0))
             return
-        flags, path = some.__code__.co_flags & _FUTURE, some.__code__.co_filename
-        with without_collecting():
-            codes = self._codes(job, functions, path, flags)
-            for at, several in enumerate(live):
-                for function in several:
-                    code = codes[at]
-                    if code is not None and code.co_freevars != function.__code__.co_freevars:
-                        free = function.__code__.co_freevars
-                        code = self._codes(job, functions, path, flags, free)[at]
-                    if code is not None and code.co_freevars == function.__code__.co_freevars:
-                        self._replaced.append((function, function.__code__))
-                        function.__code__ = code
+        for at, several in enumerate(live):
+            for function in several:
+                if (code := _fitting(codes, at, function.__code__)) is not None:
+                    self._replaced.append((function, function.__code__))
+                    function.__code__ = code
 
     def _functions(self, file: str, functions: Sequence[CodeName]) -> list[list[FunctionType]]:
         return [self._live.get((file, name, line), []) for name, line in functions]
 
     def _codes(
-        self, job: Job, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str] = ()
+        self, job: Job, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str]
     ) -> list[CodeType | None]:
         """The mutated code of each function. The innermost one refers to the variables in `free` in any case."""
         try:
-            tree = parse(job["source"], path)
-            name = placeholder(job["file"], job["source"])
-            self._board.insert(tree, job["file"], name, asserts=True)  # decisions of mutants have no number
-            if free:
-                _refer(tree, functions[-1], free)
-            code: CodeType | None = compile(tree, path, "exec", flags, dont_inherit=True)
+            with without_collecting():
+                tree = parse(job["source"], path)
+                name = placeholder(job["file"], job["source"])
+                self._board.insert(tree, job["file"], name, asserts=True)  # decisions of mutants have no number
+                if free:
+                    _refer(tree, functions[-1], free)
+                code: CodeType | None = compile(tree, path, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             return [None] * len(functions)
         assert code is not None
@@ -144,8 +139,17 @@ class Mutating(RunKind):
         return {"reached": replaced or len(loaded)}
 
 
-_Mutated = Callable[[str, int, Sequence[str]], CodeType | None]
-"""Gives the code of a function: for a path, flags of the compiler, and variables of others that it must refer to."""
+_Codes = Callable[[str, int, tuple[str, ...]], list[CodeType | None]]
+"""Gives the code of functions: for a path, flags of the compiler, and variables of others that they must refer to."""
+
+
+def _fitting(codes: _Codes, at: int, own_code: CodeType) -> CodeType | None:
+    """The mutated code that can take the place of a function's own, which may refer to other variables; or None."""
+    for free in ((), own_code.co_freevars):
+        code = codes(own_code.co_filename, own_code.co_flags & _FUTURE, free)[at]
+        if code is None or code.co_freevars == own_code.co_freevars:
+            return code
+    return None
 
 
 class _LoadedLater(Instrument):
@@ -156,11 +160,11 @@ class _LoadedLater(Instrument):
     def __init__(self) -> None:
         self._file = ""
         self._function: CodeName = ("", 0)
-        self._mutated: _Mutated = lambda path, flags, free: None
+        self._mutated: Callable[[CodeType], CodeType | None] = lambda own_code: None
         self._loaded: dict[CodeType, CodeType] = {}
 
-    def wait(self, file: str, function: CodeName, mutated: _Mutated) -> None:
-        """Wait for a file with a function."""
+    def wait(self, file: str, function: CodeName, mutated: Callable[[CodeType], CodeType | None]) -> None:
+        """Wait for a file with a function; `mutated` gives the code that takes the place of its own."""
         self._file, self._function, self._mutated = file, function, mutated
 
     def stop(self) -> dict[CodeType, CodeType]:
@@ -177,11 +181,7 @@ class _LoadedLater(Instrument):
         """Put the code of the mutant in the place of that of its function."""
         if path != self._file or (own_code := _nested(code, self._function)) is None:
             return code
-        path, flags = code.co_filename, code.co_flags & _FUTURE
-        mutated = self._mutated(path, flags, ())
-        if mutated is not None and mutated.co_freevars != own_code.co_freevars:
-            mutated = self._mutated(path, flags, own_code.co_freevars)
-        if mutated is None or mutated.co_freevars != own_code.co_freevars:
+        if (mutated := self._mutated(own_code)) is None:
             return code
         self._loaded[mutated] = own_code
         return _with(code, own_code, mutated)
