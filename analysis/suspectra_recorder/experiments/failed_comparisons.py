@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
+from traceback import walk_tb
 from typing import Any
 
 import pytest
 
+from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
@@ -15,7 +16,7 @@ __builtins__ = own.builtins
 _MAX_FAILED = 8
 
 
-class FailedComparisons:
+class FailedComparisons(FailedPhases):
     """A plugin that keeps the sides of comparisons.
 
     Parameters
@@ -32,7 +33,7 @@ class FailedComparisons:
     """
 
     def __init__(self, failed: list[tuple[object, object]]):
-        self._failed = failed
+        self._sides = failed
         self._approximate = type(pytest.approx(0.0)), type(pytest.approx(Decimal(0)))
 
     @pytest.hookimpl(tryfirst=True)
@@ -46,33 +47,18 @@ class FailedComparisons:
         """
         self._add(left, right)
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
-        """Keep what a method of unittest compared; pytest's plugin for unittest says first what failed.
-
-        Parameters
-        ----------
-        call : pytest.CallInfo
-            A phase of the test.
-
-        Yields
-        ------
-        None
-            Once.
-        """
-        yield
-        trace = call.excinfo.tb if call.excinfo is not None else None
-        while trace is not None:
-            if trace.tb_frame.f_globals.get("__name__") == "unittest.case":
-                names = trace.tb_frame.f_locals
+    def failed(self, phase: str, error: pytest.ExceptionInfo[BaseException]) -> None:
+        """Keep what a method of unittest compared."""
+        for frame, _ in walk_tb(error.tb):
+            if frame.f_globals.get("__name__") == "unittest.case":
+                names = frame.f_locals
                 if "first" in names and "second" in names:
                     self._add(names["first"], names["second"])
                     return
-            trace = trace.tb_next
 
     def _add(self, left: object, right: object) -> None:
-        if len(self._failed) < _MAX_FAILED:
-            self._failed.append((self._expected(left), self._expected(right)))
+        if len(self._sides) < _MAX_FAILED:
+            self._sides.append((self._expected(left), self._expected(right)))
 
     def _expected(self, value: Any) -> Any:
         """What ``pytest.approx`` is about."""

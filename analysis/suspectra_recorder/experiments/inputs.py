@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from types import TracebackType
+from collections.abc import Callable
+from traceback import walk_tb
 from typing import Any
 
 import pytest
 
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.input_marks import InputMarks
 from suspectra_recorder.experiments.input_parts import as_written
 from suspectra_recorder.experiments.paths import NotingPath
@@ -94,7 +95,7 @@ class TryingInput(NotingPath):
         return answer
 
 
-class TestInput:
+class TestInput(FailedPhases):
     """A plugin that calls a test with other arguments: those of its parameters, or those that a property test drew.
 
     Parameters
@@ -190,31 +191,12 @@ class TestInput:
         self._marks.end = self._marks.position()
         return True
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
-        """Keep whether the exception that ended the test came out of the program.
-
-        Parameters
-        ----------
-        call : pytest.CallInfo
-            A phase of the test.
-
-        Yields
-        ------
-        None
-            Once.
-        """
-        yield  # pytest's plugin for unittest says first what failed
-        if call.when == "call" and call.excinfo is not None:
-            traces = [call.excinfo.tb, *(error.__traceback__ for error in causes_of(call.excinfo.value))]
-            self.raised = any(map(self._went_through_the_program, traces))
-
-    def _went_through_the_program(self, trace: TracebackType | None) -> bool:
-        while trace is not None:
-            if self._name_of(trace.tb_frame.f_code.co_filename) is not None:
-                return True
-            trace = trace.tb_next
-        return False
+    def failed(self, phase: str, error: pytest.ExceptionInfo[BaseException]) -> None:
+        """Keep whether the exception that ended the test came out of the program."""
+        if phase == "call":
+            traces = [error.tb, *(cause.__traceback__ for cause in causes_of(error.value))]
+            paths = (frame.f_code.co_filename for trace in traces for frame, _ in walk_tb(trace))
+            self.raised = any(self._name_of(path) is not None for path in paths)
 
     def _watch(self, function: Any, property_test: Any) -> None:
         """Keep the arguments with which a property fails last: those that it shows."""

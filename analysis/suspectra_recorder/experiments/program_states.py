@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
+from traceback import walk_tb
 from types import FrameType
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from suspectra_recorder.experiments.columns import column_text
 from suspectra_recorder.experiments.exchange import Findings, Job, MemoryChange, MemoryGraph
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
+from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.memory_changes import NotChanged, change
 from suspectra_recorder.experiments.memory_graph import Variable, memory_graph
@@ -253,7 +255,7 @@ class ChangingState(RunKind):
         return {**self._answer(), **self._failure.described()}
 
 
-class FailureDescription:
+class FailureDescription(FailedPhases):
     """A plugin that knows how a test failed: what was compared, and where the exception was raised.
 
     Parameters
@@ -310,32 +312,18 @@ class FailureDescription:
         if op in ("==", "is"):
             self._comparisons.pytest_assertrepr_compare(left, right)
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
-        """Keep where the test failed, and what a method of unittest compared.
-
-        Parameters
-        ----------
-        call : pytest.CallInfo
-            A phase of the test.
-
-        Yields
-        ------
-        None
-            Once.
-        """
-        yield from self._comparisons.pytest_runtest_makereport(call)  # pytest's plugin for unittest says what failed
-        trace = call.excinfo.tb if call.excinfo is not None else None
-        if trace is not None and not self._failed:
+    def failed(self, phase: str, error: pytest.ExceptionInfo[BaseException]) -> None:
+        """Keep where the test failed, and what a method of unittest compared."""
+        self._comparisons.failed(phase, error)
+        if not self._failed:
             self._failed = True
-            while trace is not None:
-                path = trace.tb_frame.f_code.co_filename
+            for frame, line in walk_tb(error.tb):
+                path = frame.f_code.co_filename
                 name = self._name_of(path)
                 if name is not None:
-                    self._raised = name, trace.tb_lineno
+                    self._raised = name, line
                 elif self._is_test(path):
-                    self._raised, self._line = None, trace.tb_lineno
-                trace = trace.tb_next
+                    self._raised, self._line = None, line
 
 
 def make_state_kinds(name_of: Callable[[str], str | None], is_test: Callable[[str], bool]) -> dict[str, RunKind]:

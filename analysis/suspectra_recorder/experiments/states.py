@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from traceback import walk_tb
 
 import pytest
 
 from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
 from suspectra_recorder.experiments.decision_points import Point, Switched
 from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.switchboard import Switchboard
@@ -99,7 +101,7 @@ class AlteringStates(RunKind):
         }
 
 
-class _FailurePlace:
+class _FailurePlace(FailedPhases):
     """A plugin that knows where a test failed, and which constraint was met last then.
 
     Attributes
@@ -135,27 +137,11 @@ class _FailurePlace:
         if not self._path.closed:
             self.last, self._path.closed = self._path.last, True
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
-        """The test failed.
-
-        Parameters
-        ----------
-        call : pytest.CallInfo
-            A phase of the test.
-
-        Yields
-        ------
-        None
-            Once.
-        """
-        yield  # pytest's plugin for unittest says first what failed
-        trace = call.excinfo.tb if call.excinfo is not None else None
-        if trace is not None and not self.frames:
+    def failed(self, phase: str, error: pytest.ExceptionInfo[BaseException]) -> None:
+        """The test failed."""
+        if not self.frames:
             if not self._path.closed:
                 self.last, self._path.closed = self._path.last, True
-            while trace is not None:
-                self.frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-                trace = trace.tb_next
+            self.frames += [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.tb)]
             del self.frames[:-_MAX_FRAMES]
             self.rounds = [(*loop, begun) for loop, begun in self._counted.begun.items()]
