@@ -16,7 +16,7 @@ import pytest
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.explaining import Explaining, in_pytest, in_unittest
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.first_imports import LOADER
+from suspectra_recorder.instrumentation.first_imports import LOADER, first_import
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.own import _thread, sys
 
@@ -78,11 +78,10 @@ class Pauses(Explaining):
         original, imported = LOADER.exec_module, set(sys.modules)
 
         def is_first(module: ModuleType) -> bool:
-            spec = module.__spec__
-            name, path = (spec.name, spec.origin) if spec is not None else (module.__name__, None)
-            if name in imported or sys.modules.get(name) is not module or path is None or not is_own(path):
+            first = first_import(module, imported)
+            if first is None or not is_own(first[1]):
                 return False
-            imported.add(name)
+            imported.add(first[0])
             return True
 
         def exec_module(loader: object, module: ModuleType) -> None:

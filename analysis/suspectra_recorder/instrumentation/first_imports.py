@@ -8,7 +8,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, Container, MutableSequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
@@ -184,11 +184,8 @@ class FirstImports:
         context manager
             A `FirstImport`; if it is not a first import, a context that does nothing.
         """
-        spec = module.__spec__
-        name = module.__name__ if spec is None else spec.name
-        if name in self._imported or sys.modules.get(name) is not module:
-            return nullcontext()
-        return FirstImport(self, name, str(spec.origin) if spec else "")
+        first = first_import(module, self._imported)
+        return nullcontext() if first is None else FirstImport(self, *first)
 
     def done(self, name: str) -> None:
         """Note that a module has been imported; any later import is a second one.
@@ -212,6 +209,34 @@ class FirstImports:
         """
         self.ended, self.room = ended, room
         self.captures.move()
+
+
+def first_import(module: ModuleType, imported: Container[str]) -> tuple[str, str] | None:
+    """Say whether a module that will be executed is imported for the first time.
+
+    Parameters
+    ----------
+    module : module
+        The module.
+    imported : container of str
+        The names of modules that were imported before.
+
+    Returns
+    -------
+    tuple of (str, str) or None
+        Its name and its path; None if it was imported before, or will not stay in ``sys.modules``.
+
+    Examples
+    --------
+    >>> name, path = first_import(sys.modules[__name__], imported=())
+    >>> name == __name__, path == __file__, first_import(sys.modules[__name__], imported={__name__})
+    (True, True, None)
+    """
+    spec = module.__spec__
+    name = module.__name__ if spec is None else spec.name
+    if name in imported or sys.modules.get(name) is not module:
+        return None
+    return name, str(spec.origin) if spec else ""
 
 
 def _initializing(module: object) -> bool:
