@@ -108,6 +108,34 @@ def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: 
             raise EvidenceError(Problem(problem.file, "", cause, "record the tests again"))
 
 
+def has_python(evidence: Evidence) -> bool:
+    """Say whether any of a program is Python.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of the program.
+
+    Returns
+    -------
+    bool
+        Whether pytest may have run its tests.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra.evidence.evidence import Evidence
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines = np.array([1], np.int32)
+    >>> files = [MeasuredFile(name, None, lines, lines, lines - 2, ()) for name in ("cart.c", "cart.py")]
+    >>> [has_python(Evidence("by hand", (), (file,), (), lines[:0])) for file in files]
+    [False, True]
+    """
+    from suspectra.program.languages import is_python
+
+    return any(is_python(file.path) for file in evidence.files)
+
+
 def require_python(evidence: Evidence) -> None:
     """Refuse tests of programs that are not Python: pytest can't run them again.
 
@@ -132,9 +160,7 @@ def require_python(evidence: Evidence) -> None:
     Traceback (most recent call last):
     suspectra.errors.EvidenceError: by hand: these are not tests of Python, … Fix: …
     """
-    from suspectra.program.languages import is_python
-
-    if not any(is_python(file.path) for file in evidence.files):
+    if not has_python(evidence):
         cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
         cure = (
             "compare a test of C or C++ with others, or switch its decisions, by `suspectra paths TEST --ctest BUILD`"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand, one_failing_test, require_unchanged
+from suspectra.altered_runs import COMMAND, BeforeCommand, has_python, one_failing_test, require_unchanged
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, warn, workspace_option
 from suspectra.errors import Problem, UsageError
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
@@ -110,7 +110,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.techniques import make_technique
 
     evidence = find_source(chosen["workspace"]).read()
-    if chosen["ctest"] is None and not any(file.path.endswith(".py") for file in evidence.files):
+    if chosen["ctest"] is None and not has_python(evidence):
         cause = "these are not tests of Python"
         raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
     test = one_failing_test(evidence, chosen["test"])
