@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -415,10 +416,28 @@ def old_evidence(client):
     return [one["message"] for one in client.messages if "before it changed" in one["message"]]
 
 
-def slow_down(shop, seconds):
-    """Let each test take its time, so that the editor sees the run under way."""
-    pause = f"import time\nimport pytest\n\n\n@pytest.fixture(autouse=True)\ndef slow():\n    time.sleep({seconds})\n"
-    (shop / "tests" / "conftest.py").write_text(pause)
+HELD_BACK = """
+import itertools
+import os
+import time
+
+import pytest
+
+STARTED = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def held_back():
+    time.sleep({pause})
+    if next(STARTED) == {number}:
+        while not os.path.exists("go"):
+            time.sleep(0.02)
+"""
+
+
+def hold_back(shop, pause=0.0, number=-1):
+    """Let each test take its time, so that the editor sees the run under way; one waits for a file."""
+    (shop / "tests" / "conftest.py").write_text(HELD_BACK.format(pause=pause, number=number))
 
 
 def change(shop):
@@ -430,10 +449,13 @@ def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, rec
     client.configuration = {"showNotifications": "onWarning"}
     client.start(shop)
     change(shop)
-    slow_down(shop, 0.4)
+    hold_back(shop, number=5)
     done = len(client.statuses)
-    assert record(shop).returncode == 1
-    assert sum(status["state"] == "ready" for status in client.statuses[done:]) > 1  # it was followed
+    with ThreadPoolExecutor() as threads:
+        run = threads.submit(record, shop)
+        client.wait(lambda: any(status["state"] == "ready" for status in client.statuses[done:]))  # it is followed
+        (shop / "go").touch()
+        assert run.result().returncode == 1
     client.command("localize")
     client.wait_for_state("ready", after=len(client.statuses))
     assert client.suspects()["problems"] == []
@@ -444,7 +466,7 @@ def test_what_a_partial_run_left_outdated_is_reported_once_at_its_end(client, sh
     client.configuration = {"showNotifications": "onWarning"}
     client.start(shop)
     change(shop)
-    slow_down(shop, 0.2)
+    hold_back(shop, pause=0.2)
     record(shop, "-k", "percent")
     (reported,) = client.wait(lambda: old_evidence(client))
     assert reported.startswith("shop/vouchers.py: 4 of the tests that execute it")

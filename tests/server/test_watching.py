@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from suspectra.evidence.boundary import Boundary
 from suspectra_recorder.log.frames import FrameKind, LogWriter
 from suspectra_server.session import watching
 from suspectra_server.session.evidence_files import EvidenceFiles
@@ -45,15 +46,15 @@ class Notified:
         await self.has("marker")
 
 
+def refuse_watches():
+    raise OSError(28, "inotify watch limit reached")
+
+
 @pytest.fixture(params=["events", "looking"])
 def watch(request, monkeypatch, tmp_path):
     """A watcher that the system notifies, and one that finds out by itself."""
     if request.param == "looking":
-
-        def refuse(*arguments, **how):
-            raise OSError(28, "inotify watch limit reached")
-
-        monkeypatch.setattr(watching, "Observer", refuse)
+        monkeypatch.setattr(watching, "Observer", refuse_watches)
     monkeypatch.setattr(watching, "WATCH_POLL_S", 0.05 if request.param == "looking" else 3600)
 
     async def run(paths, steps):
@@ -172,6 +173,36 @@ def test_a_state_that_is_given_is_what_later_ones_are_compared_with(tmp_path):
         watcher.watch("key", [str(file)], read)
         assert await asyncio.wait_for(notified.get(), TIMEOUT_S) == "key"
         watcher.stop()
+
+    asyncio.run(run())
+
+
+def test_a_state_that_is_given_while_files_are_compared_is_what_they_are_compared_with(monkeypatch, tmp_path):
+    """The file was missing when its state was read, and is there before a comparison ends that began earlier."""
+    monkeypatch.setattr(watching, "WATCH_POLL_S", 0.05)
+    monkeypatch.setattr(watching, "Observer", refuse_watches)
+    file = tmp_path / "evidence"
+    comparing, given = threading.Event(), threading.Event()
+
+    class SlowBoundary(Boundary):
+        looks = 0
+
+        def may_look(self, path):
+            self.looks += path == str(file)
+            if self.looks == 2:  # the first is for the folder to watch
+                comparing.set()
+                assert given.wait(TIMEOUT_S)
+            return super().may_look(path)
+
+    async def run():
+        notified, boundary = Notified(), SlowBoundary(tmp_path)
+        notified.watcher.watch("key", [str(file)], boundary=boundary)
+        assert await asyncio.to_thread(comparing.wait, TIMEOUT_S)
+        notified.watcher.watch("key", [str(file)], {str(file): None}, boundary)
+        file.write_text("it is here")
+        given.set()
+        await notified.has("key")
+        notified.watcher.stop()
 
     asyncio.run(run())
 

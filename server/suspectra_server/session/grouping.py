@@ -135,6 +135,11 @@ class Grouping:
             self._show(self._ranked)
         self._submit()
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a ranking that is not shown yet, because that of a group may come in time."""
+        return self._whole.waiting
+
     def cancel(self) -> None:
         """Stop looking for groups; the shown ranking stays."""
         self._jobs.cancel(("groups", self._key))

@@ -26,6 +26,11 @@ class Postponed(Generic[Result]):
         self._result: Result | None = None
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a result that was not shown yet, and will be unless a better one comes."""
+        return self._result is not None
+
     def keep(self, result: Result) -> None:
         """Postpone a result, in place of the previous one."""
         self._result = result

@@ -170,7 +170,9 @@ class Ranker:
         unfinished = first is not technique and ranking.report is not None
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
         by = recorded_by(self._source), run_again_by(self._source)
-        return Ranked(ranking, watched, states, *by, reading, self.growing(), unfinished)
+        # in this order: what a run that has ended meanwhile wrote after the reading shows in the states
+        growing = self.growing() or self._grew(files, states)
+        return Ranked(ranking, watched, states, *by, reading, growing, unfinished)
 
     def improve(self, ranked: Ranked, given: RankingInput, job: Job[Ranked]) -> Ranked:
         """Rank the same evidence by the other stages, in the thread for long work.
@@ -250,6 +252,11 @@ class Ranker:
     def growing(self) -> bool:
         """Whether the run that is ranked is still being recorded."""
         return isinstance(self._source, RecordingSource) and self._source.growing()
+
+    def _grew(self, files: Iterable[str], states: Mapping[str, object]) -> bool:
+        """Whether a recording changed while it was ranked."""
+        recorded = isinstance(self._source, RecordingSource)
+        return recorded and any(state_of(path, self._boundary) != states.get(path) for path in files)
 
     def branch_moved(self) -> bool:
         """Whether the branch began elsewhere than the last ranking took it to begin.

@@ -123,8 +123,9 @@ class Rankings:
 
     @property
     def busy(self) -> bool:
-        """Whether a ranking is being made."""
-        return not self._closed and (self._jobs.busy(self._key) or self._improvement.busy)
+        """Whether a ranking is being made, or was made and is not shown yet."""
+        made = self._jobs.busy(self._key) or self._improvement.busy or self.grouping.waiting
+        return made and not self._closed
 
     async def settled(self) -> None:
         """Wait until no ranking is being made."""

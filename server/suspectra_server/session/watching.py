@@ -29,6 +29,7 @@ WatchKey: TypeAlias = tuple[str, str]
 
 MAX_ENTRIES = 10_000  # of a watched folder that are compared
 _READING = {"opened", "closed_no_write"}  # events that our own reading causes
+_UNKNOWN = object()  # the state of a path that was not given and not compared yet; that of a missing file is None
 
 
 def state_of(path: str, boundary: Boundary | None = None) -> object:
@@ -184,7 +185,11 @@ class Watcher:
             with self._lock:
                 watched = frozenset().union(*self._sets.values())
                 # states that were given meanwhile stay for the next comparison
-                seen = {path: state for path, state in states.items() if self._known.get(path) is known.get(path)}
+                seen = {
+                    path: state
+                    for path, state in states.items()
+                    if self._known.get(path, _UNKNOWN) is known.get(path, _UNKNOWN)
+                }
                 now = {**self._known, **seen}
                 self._known = {path: state for path, state in now.items() if path in watched}
                 self._boundaries = {path: one for path, one in self._boundaries.items() if path in watched}
