@@ -92,7 +92,7 @@ def executed(folder):
 
 
 @settings(
-    max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
 @given(projects(), st.lists(runs(), min_size=1, max_size=2))
 def test_a_partial_run_changes_nothing(tmp_path_factory, files, partial_runs):

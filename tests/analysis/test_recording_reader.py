@@ -380,8 +380,9 @@ def test_what_a_running_process_has_not_written_yet_is_no_problem(tmp_path, log,
     assert len(RecordingSource(tmp_path).read().problems) == 1
 
 
-def bomb(size):
-    return zlib.compress(b"\0" * size)
+def bomb():
+    """Compressed zeros, 256 MiB of them; made by the test that reads them, and not whenever tests are collected."""
+    return zlib.compress(bytes(1 << 28), 1)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +430,7 @@ def test_frames_that_hold_something_else_are_problems(tmp_path, log, kind, paylo
     [
         b"",
         b"junk",
-        bomb(1 << 28),
+        bomb,
         zlib.compress(struct.pack("<I", 1 << 31)),
         zlib.compress(struct.pack("<II", 1, 7)),
         zlib.compress(struct.pack("<II", 1, 0)),
@@ -441,8 +442,9 @@ def test_frames_that_hold_something_else_are_problems(tmp_path, log, kind, paylo
 def test_damaged_rows_are_problems_and_the_verdict_stays(tmp_path, log, rows):
     log.file("a.py")
     head = {"name": "bad", "verdict": "failed", "phases": {}, "message": "", "seconds": 0, "time": 1, "flaky": 0}
-    log.raw(FrameKind.TEST, with_json(head, rows))
-    log.raw(FrameKind.OUTSIDE, rows)
+    damaged = rows() if rows is bomb else rows
+    log.raw(FrameKind.TEST, with_json(head, damaged))
+    log.raw(FrameKind.OUTSIDE, damaged)
     log.test("one", lines={0: {2}})
     evidence = RecordingSource(tmp_path, edges=True).read()
     assert lines(evidence) == {"bad": [], "one": [("a.py", 2)]}
@@ -450,10 +452,10 @@ def test_damaged_rows_are_problems_and_the_verdict_stays(tmp_path, log, rows):
     assert len(evidence.problems) == 2
 
 
-@pytest.mark.parametrize("blob", [b"", b"junk", bomb(1 << 28), zlib.compress(with_json({"statements": -1}))])
+@pytest.mark.parametrize("blob", [b"", b"junk", bomb, zlib.compress(with_json({"statements": -1}))])
 def test_damaged_maps_are_problems(tmp_path, log, blob):
     head = {"path": "bad.py", "digest": "d", "is_test": False, "cells": 8}
-    log.raw(FrameKind.FILE, with_json(head, blob))
+    log.raw(FrameKind.FILE, with_json(head, blob() if blob is bomb else blob))
     log.maps.append(None)
     log.file("a.py")
     log.test("one", lines={1: {2}})

@@ -664,7 +664,7 @@ class Workbench:
         return title, int(place.removeprefix("Ln ").split(",")[0])
 
 
-# What is not being tested is kept off the screen.
+# What is not being tested is kept off the screen, and nothing moves: each frame costs processor time.
 SETTINGS = {
     "workbench.startupEditor": "none",
     "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -674,6 +674,8 @@ SETTINGS = {
     "extensions.autoUpdate": False,
     "extensions.autoCheckUpdates": False,
     "chat.disableAIFeatures": True,
+    "workbench.reduceMotion": "on",
+    "editor.cursorBlinking": "solid",
     "editor.minimap.enabled": False,
     "editor.accessibilitySupport": "off",
     "git.enabled": False,

@@ -18,7 +18,6 @@ from suspectra.processes.runner import Program, Streams
 from suspectra.processes.runner import run as run_program
 from suspectra.quantity import many
 from suspectra.recording.endings import in_words
-from suspectra_recorder.failure import record_failure
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import CollectionError, describe_output, summary
 from suspectra_recorder.log.frames import SUFFIX
@@ -449,6 +448,8 @@ def _ask_for_reason(
     if ended.code != USAGE_ERROR or reported:
         return reported
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
+    from suspectra_recorder.failure import record_failure  # it imports all of the recorder
+
     record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))
     return _read_status(settings.status)
 
