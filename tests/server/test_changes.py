@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -406,73 +405,6 @@ def test_examined_marks_outlive_a_run_in_which_lines_moved(client, shop, record,
     client.wait(lambda: vouchers(client, shop) == [6, 8, 17, 19])
     first = client.suspects()["suspects"][0]
     assert (first["line"], first["examined"]) == (18, True)
-
-
-# a run that is under way
-
-
-def old_evidence(client):
-    """The messages that say how much of the evidence is older than its source."""
-    return [one["message"] for one in client.messages if "before it changed" in one["message"]]
-
-
-HELD_BACK = """
-import itertools
-import os
-import time
-
-import pytest
-
-STARTED = itertools.count()
-
-
-@pytest.fixture(autouse=True)
-def held_back():
-    time.sleep({pause})
-    if next(STARTED) == {number}:
-        while not os.path.exists("go"):
-            time.sleep(0.02)
-"""
-
-
-def hold_back(shop, pause=0.0, number=-1):
-    """Let each test take its time, so that the editor sees the run under way; one waits for a file."""
-    (shop / "tests" / "conftest.py").write_text(HELD_BACK.format(pause=pause, number=number))
-
-
-def change(shop):
-    source = shop / "shop" / "vouchers.py"
-    source.write_text(source.read_text().replace("return amount - off", "return amount - abs(off)"))
-
-
-def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, record):
-    client.configuration = {"showNotifications": "onWarning"}
-    client.start(shop)
-    change(shop)
-    hold_back(shop, number=5)
-    done = len(client.statuses)
-    with ThreadPoolExecutor() as threads:
-        run = threads.submit(record, shop)
-        client.wait(lambda: any(status["state"] == "ready" for status in client.statuses[done:]))  # it is followed
-        (shop / "go").touch()
-        assert run.result().returncode == 1
-    client.command("localize")
-    client.wait_for_state("ready", after=len(client.statuses))
-    assert client.suspects()["problems"] == []
-    assert old_evidence(client) == []
-
-
-def test_what_a_partial_run_left_outdated_is_reported_once_at_its_end(client, shop, record):
-    client.configuration = {"showNotifications": "onWarning"}
-    client.start(shop)
-    change(shop)
-    hold_back(shop, pause=0.2)
-    record(shop, "-k", "percent")
-    (reported,) = client.wait(lambda: old_evidence(client))
-    assert reported.startswith("shop/vouchers.py: 4 of the tests that execute it")
-    client.command("localize")
-    client.wait_for_state("ready", after=len(client.statuses))
-    assert old_evidence(client) == [reported]
 
 
 # evidence of another checkout
