@@ -91,7 +91,7 @@ class Ranked:
     reading : Reading, optional
         The texts that its marks need.
     growing : bool
-        Whether tests were still being recorded.
+        Whether tests were still being recorded, or the recording changed while it was ranked: there is more of it.
     unfinished : bool
         Whether a better ranking of the same evidence can be made, in stages that take longer.
     """
