@@ -28,12 +28,12 @@ from pathlib import Path
 
 import numpy as np
 from classic_subjects import make as make_classics
-from fixed_faults import make_listed
+from fixed_faults import LISTS, make_listed
 from peer_subjects import SUBJECTS, from_sdist
 
 FAULTS = "faults.txt"
 PROGRAMS = Path(__file__).parent / "faulty_programs"
-FAMILIES = ("small", "classic", "fixes", "mutants", "releases", "sqlparse")
+FAMILIES = ("small", "classic", *LISTS, "mutants", "releases", "sqlparse")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", ".git")
 _RELEASE = re.compile(r"sdist ([A-Za-z0-9_]+)[- ]([0-9.]*[0-9])")
 _KIND = re.compile(r"#\s*([^:]+)")
@@ -76,8 +76,8 @@ def subjects(wanted: list[str], only: list[str], cache: Path, corpus: Path | Non
             folder = cache / "subjects" / one
             if one == "classic":
                 make_classics(folder)
-            elif one == "fixes":
-                make_listed(folder, cache / "clones")
+            elif one in LISTS:
+                make_listed(one, folder, cache / "clones")
             elif one == "sqlparse":
                 rebuild_sqlparse(folder)
             elif corpus is None:

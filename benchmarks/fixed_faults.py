@@ -1,12 +1,13 @@
 """Real faults from the histories of projects: commits that fix something and add a test, with the fix undone.
 
-`fix_commits.txt` names a commit in each line. Its subject is the project as it was after the commit, but for the source
-files, which are as they were before it. What the commit removed is faulty; where it only added lines, that is the
-statement before them and the one behind. Others are found in a clone, by running the tests of each commit that changes
-at most 16 lines of one or two source files, and tests:
+Each line of `fix_commits.txt` and `held_out_fix_commits.txt` names a commit. Its subject is the project as it was
+after the commit, but for the source files, which are as they were before it. What the commit removed is faulty; where
+it only added lines, that is the statement before them and the one behind. No score was chosen after a look at those
+that are held out. Others are found in a clone, by running the tests of each commit that changes at most 16 lines of
+one or two source files, and tests:
 
     python benchmarks/fixed_faults.py --find CLONE --python PYTHON >> benchmarks/fix_commits.txt
-    python benchmarks/state_based.py --subjects fixes --cache DIR --technique investigation
+    python benchmarks/state_based.py --subjects fixes --subjects held-out --cache DIR --technique investigation
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as Xml  # of a file that pytest writes here
 
-LISTED = Path(__file__).with_name("fix_commits.txt")
+LISTS = {
+    family: Path(__file__).with_name(name)
+    for family, name in {"fixes": "fix_commits.txt", "held-out": "held_out_fix_commits.txt"}.items()
+}
+"""The commits of each family of subjects."""
+
 PACKAGES = (
-    *("attrs", "beautifulsoup4", "html5lib", "hypothesis", "lxml", "orderly-set", "psutil", "pytest-mock", "pytz"),
-    *("python-dateutil", "pyyaml", "simplejson", "tzdata", "wcwidth", "whatever"),
+    *("attrs", "beautifulsoup4", "html5lib", "hypothesis", "lxml", "markupsafe", "orderly-set", "psutil"),
+    *("pytest-mock", "python-dateutil", "pytz", "pyyaml", "simplejson", "trio", "tzdata", "wcwidth", "whatever"),
 )
 """What the tests of these projects import."""
 
@@ -94,9 +100,9 @@ class Fix(NamedTuple):
         return bool(places)
 
 
-def make_listed(folder: Path, clones: Path) -> None:
+def make_listed(family: str, folder: Path, clones: Path) -> None:
     """Make the subjects that are listed and not there yet; clone the projects that are missing."""
-    for line in LISTED.read_text("utf-8").splitlines():
+    for line in LISTS[family].read_text("utf-8").splitlines():
         url, commit = line.split()
         name = url.rpartition("/")[2]
         if not (clones / name).exists():

@@ -3,7 +3,7 @@
     python benchmarks/state_based.py                                      # the programs of benchmarks/faulty_programs
     python benchmarks/state_based.py --subjects mutants --subjects releases --corpus CORPUS --cache DIR
     python benchmarks/state_based.py --subjects sqlparse --technique investigation
-    python benchmarks/state_based.py --subjects fixes --technique investigation   # clones twelve projects
+    python benchmarks/state_based.py --subjects fixes --subjects held-out --technique investigation   # clones projects
     python benchmarks/state_based.py --subjects FOLDER                    # subjects of your own
 
 `faulty_subjects.py` describes what a subject is. Of each, the tests are recorded once in a copy. Then each technique
@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 from faulty_subjects import FAMILIES, FAULTS, LEFT_OUT, Subject, subjects
+from fixed_faults import LISTS
 from fixed_faults import PACKAGES as PACKAGES_OF_FIXES
 
 from suspectra.causes.techniques import TECHNIQUES as CAUSES
@@ -397,7 +398,7 @@ def main() -> None:
     techniques = [*OBSERVING, *(chosen.technique or MEASURED)]
     python = environment_of(chosen.cache)
     fixes = (*PACKAGES, *PACKAGES_OF_FIXES)
-    others = {"fixes": environment_of(chosen.cache, "fixes", fixes)} if "fixes" in (chosen.subjects or ()) else {}
+    others = {one: environment_of(chosen.cache, "fixes", fixes) for one in LISTS if one in (chosen.subjects or ())}
     results = Results(chosen.results or chosen.cache / "results.jsonl", again=chosen.again)
     families: dict[str, dict[str, dict[str, Result]]] = {}
     for subject in subjects(chosen.subjects or ["small"], chosen.only, chosen.cache, chosen.corpus):

@@ -70,8 +70,8 @@ def test_fixes_are_found_by_their_tests(fixed_faults, commit, capsys):
 
 
 def test_every_listed_fix_names_a_project_and_a_commit(fixed_faults):
-    lines = fixed_faults.LISTED.read_text().splitlines()
-    assert len(lines) == len(set(lines)) >= 50
+    lines = [line for path in fixed_faults.LISTS.values() for line in path.read_text().splitlines()]
+    assert len(lines) == len(set(lines)) >= 75
     for line in lines:
         url, commit = line.split()
         assert url.startswith("https://github.com/")
