@@ -308,6 +308,15 @@ def test_decisions_are_found_in_machine_code():
         Disassembly.parse(["a: file format elf64-s390", "", "0000000000001000 <f>:", "    1000:\tbr\t%r14"])
 
 
+def test_a_switch_of_thousands_of_cases_is_read(tmp_path, tool):
+    cases = "".join(f"    case {number * number * 40}: a[0] = {number}; break;\n" for number in range(2000))
+    (tmp_path / "a.c").write_text(f"int f(int c, int *a) {{\n    switch (c) {{\n{cases}    }}\n    return 0;\n}}\n")
+    subprocess.run([tool("gcc", "gcc"), *FLAGS, "-fPIC", "-shared", "a.c", "-o", "a.so"], cwd=tmp_path, check=True)
+    blocks = Disassembly.from_file(str(tmp_path / "a.so")).blocks.values()
+    deciding = [block for block in blocks if block.jump]
+    assert [(block.decides.line, len(block.arms)) for block in deciding] == [(2, 2001)]
+
+
 class Switched:
     """Runs the program above in gdb."""
 
@@ -388,6 +397,16 @@ def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, t
     line = LINES["if (i % 2 == 0)"]
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 2, False, True),)
     assert report.summary == f"t1 passes if the if at program.c:{line} comes out true each time."
+
+
+def test_a_test_that_starts_its_program_by_another_one_is_refused_before_it_runs(runs, tmp_path):
+    argv = ("sh", "-c", f"touch {tmp_path}/ran; {runs.folder}/program half 3")
+    tests = TracedTests([CCase("t1", argv, str(runs.folder))], runs.program, Token())
+    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
+    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    with pytest.raises(EvidenceError, match="t1 starts its program by another one"):
+        list(CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60)))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_without_gdb_the_cure_is_named(runs, monkeypatch):

@@ -108,7 +108,7 @@ class Conditions:
             if not match[0].startswith(("//", "/*")) and not match[0].lstrip().startswith("#")
         ]
         self._partner = _partners(self._tokens)
-        self._found: list[Condition] = []
+        self._on: dict[int, list[Condition]] = {}
         at = 0
         while at < len(self._tokens):
             if self._tokens[at].text in _KEYWORDS:
@@ -128,7 +128,7 @@ class Conditions:
         Condition or None
             None if there is none, or several.
         """
-        found = [one for one in self._found if one.lines[0] <= line <= one.lines[1]]
+        found = self._on.get(line, ())
         return found[0] if len(found) == 1 else None
 
     def _add(self, at: int) -> None:
@@ -146,7 +146,8 @@ class Conditions:
             if end is None or closing + 1 >= len(tokens):
                 return
             body = (tokens[closing + 1].line, tokens[end].line)
-        self._found.append(Condition(tokens[at].text, lines, body))
+        for line in range(lines[0], lines[1] + 1):
+            self._on.setdefault(line, []).append(Condition(tokens[at].text, lines, body))
 
     def _do_body(self, at: int) -> tuple[int, int] | None:
         """The lines of the block between `do` and this `while`."""

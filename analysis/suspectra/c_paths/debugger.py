@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from suspectra.c_paths.disassembly import RECORDING, Disassembly
+from suspectra.c_paths.disassembly import RECORDING, STOP, Disassembly
 from suspectra.c_paths.gdb_script import VARIABLE, Switch, SwitchedRun, Switches
 from suspectra.c_paths.traced_tests import environment_of
 from suspectra.c_recording.case import CCase, judge
@@ -31,6 +31,39 @@ _MAX_OUTPUT = 1 << 20
 
 _GDB_START_S = 20.0
 """For gdb to read the program: of a large one with all its debugging information."""
+
+
+def refuse_if_started_by_another(case: CCase) -> None:
+    """Refuse a test that starts its program by another one, before it takes any time to run it.
+
+    Parameters
+    ----------
+    case : CCase
+        The test.
+
+    Raises
+    ------
+    EvidenceError
+        When its command is not linked with the recorder.
+
+    Examples
+    --------
+    >>> refuse_if_started_by_another(CCase("t1", ("sh", "-c", "./prog"), "."))
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: t1 starts its program by another one … Fix: …
+    """
+    try:
+        with open(os.path.join(case.folder, case.argv[0]), "rb") as file:
+            linked = STOP.encode() in file.read()
+    except OSError:
+        linked = False
+    if not linked:
+        raise _started_by_another(case)
+
+
+def _started_by_another(case: CCase) -> EvidenceError:
+    cause = f"{case.name} starts its program by another one, such as a shell, which gdb does not follow"
+    return EvidenceError(Problem("", "", cause, "choose a test whose command is the program"))
 
 
 class SwitchedTest(NamedTuple):
@@ -91,8 +124,7 @@ class Debugger:
             cause = "decisions of compiled programs are switched in gdb, which is not installed"
             raise EvidenceError(Problem("", "", cause, "apt-get install gdb"))
         if os.path.realpath(os.path.join(case.folder, case.argv[0])) != os.path.realpath(module):
-            cause = f"{case.name} starts its program by another one, such as a shell, which gdb does not follow"
-            raise EvidenceError(Problem("", "", cause, "choose a test whose command is the program"))
+            raise _started_by_another(case)
         addresses = {name: address for address, name in code.functions.items()}
         self._recording = addresses.get(RECORDING, 0)
         self._case, self._module, self._code, self._seconds, self._token = case, module, code, seconds, token

@@ -17,6 +17,9 @@ from suspectra.processes.runner import Program, run
 RECORDING = "__sanitizer_cov_trace_pc"
 """What each basic block calls first."""
 
+STOP = "suspectra_path_stop"
+"""The function of the recorder that stops for a debugger."""
+
 _SECONDS = 120.0
 _FORMAT = re.compile(r"file format elf(?:64|32)-(?:little)?(x86-64|aarch64)")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
@@ -204,7 +207,7 @@ class Disassembly:
         for start in starts.values():
             if start in code:
                 blocks[start] = _Reach(code, starts, inside, start).block()
-        stop = next((at for at, name in functions.items() if name == "suspectra_path_stop"), 0)
+        stop = next((at for at, name in functions.items() if name == STOP), 0)
         return cls(blocks, functions, places, stop)
 
 
@@ -269,25 +272,33 @@ class _Reach:
         decides = self._code[jump].place if jump else UNKNOWN
         return Block(self._begin, self._function, place, jump, decides, arms if jump else {})
 
-    def _reach(self, address: int) -> frozenset[int]:
-        """The blocks that come next, from an address on."""
-        if address in self._reached:
-            return self._reached[address]
-        self._reached[address] = frozenset()  # what comes back to here adds nothing
-        at, found = address, frozenset[int]()
+    def _reach(self, begin: int) -> None:
+        """Find the blocks that come next, from an address on and from each way of a jump on from there.
+
+        A `switch` may be a chain of a thousand comparisons, so this is no recursion.
+        """
+        ways: dict[int, tuple[int, ...]] = {}
+        waiting = [begin]
+        while waiting:
+            at = waiting.pop()
+            if at in ways:  # the second time, when what its ways lead to is known; what comes back to here adds nothing
+                self._reached[at] |= frozenset().union(*(self._reached[way] for way in ways[at]))
+            else:
+                self._reached[at], ways[at] = self._straight_on(at)
+                waiting += [at, *reversed(ways[at])]
+
+    def _straight_on(self, at: int) -> tuple[frozenset[int], tuple[int, ...]]:
+        """The block that comes next, or the two ways of the conditional jump that comes before any block."""
         while (one := self._code.get(at)) is not None and self._steps < _MAX_STEPS:
             self._steps += 1
             if self._inside[at] != self._function:
                 break  # behind a call that does not return
             if at in self._starts:
-                found = frozenset([self._starts[at]])
-                break
+                return frozenset([self._starts[at]]), ()
             if one.name in _ENDS or (one.name in _JUMPS and not one.target):
                 break
             if _CONDITIONAL.match(one.name):
                 self._jumps.append(at)
-                found = self._reach(one.following) | self._reach(one.target)
-                break
+                return frozenset(), (one.following, one.target)
             at = one.target if one.name in _JUMPS else one.following
-        self._reached[address] = found
-        return found
+        return frozenset(), ()

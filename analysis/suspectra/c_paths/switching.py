@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.c_paths.debugger import UNALTERED, Debugger, SwitchedTest
+from suspectra.c_paths.debugger import UNALTERED, Debugger, SwitchedTest, refuse_if_started_by_another
 from suspectra.c_paths.disassembly import Block
 from suspectra.c_paths.flow import following
 from suspectra.c_paths.gdb_script import Switch
@@ -158,6 +158,7 @@ class CSwitching(CPathSearcher):
         EvidenceError
             When the test can't be run in gdb, or passes there.
         """
+        refuse_if_started_by_another(self.setting.tests.case(self.setting.test))
         run = self.failing_run()
         decisions = self._decisions(run)
         total = sum(1 for decision in decisions for _ in decision.turns())
