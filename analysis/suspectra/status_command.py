@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _RECORD = "suspectra record -- pytest"
 _RECORD_C = "suspectra record-c --ctest build"
+_RECORD_C_AGAIN = "suspectra record-c …"  # a recording of C and C++ does not say with which options it was made
 _PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini")
 
 
@@ -83,11 +84,14 @@ def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
 
 def _after_none(workspace: Path) -> tuple[str, str]:
     """What to do where nothing failed, or where no test could even run."""
+    from suspectra.evidence.discovery import RECORDING_C
     from suspectra.selection.selection import select
 
     selection = select(str(workspace))
     if selection.known:
         return _again(selection), "run what a change can affect"
+    if (workspace / RECORDING_C).is_dir():
+        return _RECORD_C_AGAIN, "record tests with the options of the last run"
     return next(_first_commands(workspace))
 
 
@@ -107,7 +111,9 @@ def _next_commands(localized: Localized, selection: Selection) -> Iterator[tuple
     yield f"suspectra explain {first.file}:{first.line}", "why this line comes first"
     if _is_recording(localized.evidence):
         yield "suspectra investigate", "find what makes them pass"
-    if not affected:
+    if localized.evidence.is_c:
+        yield _RECORD_C_AGAIN, "after a change and a build, with the options of the last run"
+    elif not affected:
         yield _again(selection), "after a change, run those"
 
 

@@ -54,7 +54,7 @@ def test_ctest(suspectra, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     status, out, err = suspectra(folder, "record-c", "--ctest", "build")
     assert (status, out) == (1, "")
-    assert "failed largest_below_zero: its output contains nothing like" in err
+    assert 'failed largest_below_zero: its output contains nothing like' in err
     assert "[100%] 40 of 40 tests, 2 failed\nsuspectra: recorded 40 tests, 2 failed, in " in err
     assert "warning" not in err
     assert (folder / ".suspectra" / ".gitignore").read_text().endswith("*\n")
@@ -127,6 +127,13 @@ def test_a_command_for_each_test(suspectra, program):
     for command in (["investigate"], ["causes", "cases/s5"], ["slice", "--failure"]):
         status, _, err = suspectra(program.workspace, *command)
         assert (status, "these are not tests of Python" in err, "paths TEST --ctest" in err) == (2, True, True), err
+    command = ["record-c", "--command", "sh run.sh {test}", "--tests", "cases/*", "--build", "build"]
+    for asked in (["status"], [*command, "--select", "cases/l5"], [*command, "--select", "cases/s5"], ["status"]):
+        _, out, _ = suspectra(program.workspace, *asked)
+        if asked == ["status"]:
+            assert "  suspectra record-c …" in out, "whether a test failed or none did"
+            assert "pytest" not in out
+            assert "--ctest" not in out
 
 
 def test_shell_commands_and_junit(suspectra, program):
