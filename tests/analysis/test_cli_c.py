@@ -54,7 +54,7 @@ def test_ctest(suspectra, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     status, out, err = suspectra(folder, "record-c", "--ctest", "build")
     assert (status, out) == (1, "")
-    assert 'failed largest_below_zero: its output contains nothing like' in err
+    assert 'failed largest_below_zero: its output contains nothing like "' in err
     assert "[100%] 40 of 40 tests, 2 failed\nsuspectra: recorded 40 tests, 2 failed, in " in err
     assert "warning" not in err
     assert (folder / ".suspectra" / ".gitignore").read_text().endswith("*\n")

@@ -135,9 +135,10 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
         return Verdict.SKIPPED, "skipped by itself"
     reason = ""
     if case.pass_patterns and not _found(case.pass_patterns, output):
-        reason = f"its output contains nothing like {' or '.join(case.pass_patterns)}"
+        wanted = " or ".join(f'"{pattern}"' for pattern in case.pass_patterns)
+        reason = f"its output contains nothing like {wanted}"
     elif found := _found(case.fail_patterns, output):
-        reason = f"its output contains {found}"
+        reason = f'its output contains something like "{found}"'
     elif ended.code and not case.pass_patterns:
         reason = _first_complaint(output) or f"exit code {ended.code}"
     if case.will_fail:
