@@ -348,8 +348,31 @@ def test_expected_output_decides(build_c):
         expect_stdout="expected",
     )
     assert verdicts(run) == {"right": "passed", "wrong": "failed", "exits": "passed", "unknown": "skipped"}
-    assert messages(run)["wrong"] == "output line 2: 'nothing', expected '11'"
+    assert messages(run)["wrong"] == "output line 2: nothing, expected '11'"
     assert "1 tests (unknown) have no file of expected output" in texts(run.problems)
+
+
+def test_the_message_shows_where_lines_differ(build_c):
+    program = build_c()
+    for name, text in (("long", "x" * 300 + "ab\n"), ("short", "xa\n"), ("newline", "10"), ("more", "")):
+        (program.workspace / name).write_text(text)
+    run = shell(
+        program,
+        """\
+        long\t./build/program c14 >/dev/null; printf '%0300dac\\n' 0 | tr 0 x
+        short\t./build/program c14 >/dev/null; printf 'xb\\n'
+        newline\t./build/program c14 | sed s/.*/10/
+        more\t./build/program c14 | sed s/.*/nothing/
+        """,
+        expect_stdout=".",
+    )
+    alike = "…'" + "x" * 39
+    assert messages(run) == {
+        "long": f"output line 1: {alike}ac', expected {alike}ab'",
+        "short": "output line 1: 'xb', expected 'xa'",
+        "newline": "output line 1: '10\\n', expected '10'",
+        "more": "output line 1: 'nothing', expected nothing",
+    }
 
 
 # endings ------------------------------------------------------------------------------------------------------------

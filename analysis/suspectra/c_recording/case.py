@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -201,12 +201,35 @@ def _compare(expected: Path, stdout: bytes) -> tuple[Verdict, str]:
         return Verdict.SKIPPED, f"there is no file {expected.name} of expected output"
     if stdout == wanted:
         return Verdict.PASSED, ""
-    got, want = stdout.splitlines(), wanted.splitlines()
-    at = next((i for i, (a, b) in enumerate(zip(got, want, strict=False)) if a != b), min(len(got), len(want)))
-    line = got[at].decode("utf-8", "replace")[:120] if at < len(got) else "nothing"
-    other = want[at].decode("utf-8", "replace")[:120] if at < len(want) else "nothing"
-    return Verdict.FAILED, f"output line {at + 1}: {line!r}, expected {other!r}"
+    got, want = stdout.splitlines(keepends=True), wanted.splitlines(keepends=True)
+    at = _first_difference(got, want)
+    line, other = got[at] if at < len(got) else b"", want[at] if at < len(want) else b""
+    if all(one.endswith(b"\n") for one in (line, other) if one):
+        line, other = line.removesuffix(b"\n"), other.removesuffix(b"\n")
+    same = _first_difference(line, other)
+    begin = same - _BEFORE if same > _BEFORE + _SHOWN // 2 else 0
+    shown, expectation = (
+        _part(one, begin) if at < len(all_) else "nothing" for one, all_ in ((line, got), (other, want))
+    )
+    return Verdict.FAILED, f"output line {at + 1}: {shown}, expected {expectation}"
 
+
+def _first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _part(line: bytes, begin: int) -> str:
+    """A line from some byte on, in quotes."""
+    cut = line[begin : begin + _SHOWN]
+    return f"{'…' if begin else ''}{cut.decode('utf-8', 'replace')!r}{'…' if len(line) > begin + _SHOWN else ''}"
+
+
+_SHOWN = 120
+"""How much of a line of output a message shows, in bytes."""
+
+_BEFORE = 40
+"""How much of that is in front of the first difference, in a long line."""
 
 _COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
 
