@@ -109,6 +109,16 @@ def test_a_branch_within_a_line_does_not_lead_to_that_line(build_c):
     assert any("From here control goes to line 3 in the failing test" in sentence for sentence in sentences)
 
 
+def test_a_line_that_passing_tests_reach_in_another_way_is_not_said_to_be_reached_by_failing_tests_alone(build_c):
+    """Where `n > 1` is false, control also goes to line 4."""
+    program = build_c({"clamp.c": CLAMP})
+    evidence = read(program.workspace, {"5": Verdict.FAILED, "1": Verdict.PASSED, "0": Verdict.PASSED})
+    report = Localizer(make_technique("evidence")).update(evidence)
+    sentences = " ".join(sentence for at in range(len(evidence.elements)) for sentence in report.explain(at).sentences)
+    assert "From here control goes to line 4" not in sentences
+    assert "One of the ways from here to line 4 is taken in the failing test and in no passing one." in sentences
+
+
 def as_run(text):
     """A source as it was run, each line of which is a statement."""
     lines = np.arange(1, text.count("\n") + 1, dtype=np.int32)

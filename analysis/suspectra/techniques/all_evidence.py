@@ -434,6 +434,9 @@ def _branch(report: EvidenceReport, edge: int, element: int) -> str:
     line, leaves = target, target < 0
     if edges.kind is EdgeKind.BLOCK:
         leaves, line = target == EXIT, report.statements.first_line_of_target(edge)
+        goals = [report.statements.first_line_of_target(one) for one in report.statements.branches.leaving(element)]
+        if line not in (0, _line(report, element)) and goals.count(line) > 1:  # as where a part of `a && b` is false
+            return f"One of the ways from here to line {line} is taken"
     elif edges.kind is EdgeKind.OUTCOME:
         return f"Its decision has outcome {-target}"
     elif target >= FIRST_OUTCOME:
