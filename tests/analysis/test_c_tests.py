@@ -524,6 +524,7 @@ def test_a_test_that_hangs_is_stopped_with_all_it_started(exporting_c):
     assert time.monotonic() - begun < 30
     assert verdicts(run) == {"hangs": "failed", "fine": "passed"}
     assert messages(run)["hangs"] == "timed out after 0.5 s"
+    assert "hangs: this test timed out after 0.5 s; its profile reaches up to there" in texts(run.problems)
     assert "flow.c:77" in lines_of(CRecordingSource(exporting_c.workspace).read(), "hangs")
 
 

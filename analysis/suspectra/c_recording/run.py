@@ -476,14 +476,14 @@ def _complaints(case: CCase, ended: Ended) -> list[Problem]:
 def _about_the_end(case: CCase, ended: Ended, result: TestResult, measured: bool, handled: bool) -> list[Problem]:
     if not (ended.signal or ended.stopped is Stopped.TIMEOUT) or not result.verdict.counted:
         return []
-    way = result.message.removeprefix("crashed: ").partition(":")[0]
+    way = result.message.partition(":")[0] if ended.stopped else f"was ended by {signal_name(ended.signal or 0)}"
     if measured:
         cause = (
-            f"this test ended by {way}; its profile reaches up to there, but the "
+            f"this test {way}; its profile reaches up to there, but the "
             "lines after that point in the same straight piece of code, and on the way out, may count as executed"
         )
         return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
-    cause = f"this test ended by {way}{_NO_PROFILE}"
+    cause = f"this test {way}{_NO_PROFILE}"
     cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
