@@ -16,6 +16,7 @@ import pytest
 
 from suspectra.c_recording.case import CCase, cmake_pattern, judge
 from suspectra.c_recording.crash_calls import CrashCalls, calls_in_files
+from suspectra.c_recording.ctest_command import ctest_command
 from suspectra.c_recording.run import modify, record_c
 from suspectra.c_recording.suite import CSuite
 from suspectra.c_recording.suites import catch2_suite, command_suite, ctest_suite, gtest_suite, shell_suite
@@ -156,6 +157,17 @@ def test_ctest_properties_decide_as_ctest_does(tmp_path, ctest_project, tool):
     assert messages(run)["hangs"] == "timed out after 0.3 s"
     assert "no test left a profile" in texts(run.problems)
     assert "requires is missing" in texts(run.problems)
+
+
+def test_tests_of_several_folders_may_have_the_same_name(tmp_path, ctest_project):
+    for folder, status in (("first", 0), ("second", 1)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "CMakeLists.txt").write_text(f'add_test(NAME sum COMMAND sh -c "exit {status}")\n')
+    ctest_project(tmp_path, "add_subdirectory(first)\nadd_subdirectory(second)\nadd_test(NAME tax COMMAND true)\n")
+    asked = ctest_command(["ctest", "--test-dir", str(tmp_path / "build"), "-R", "sum"], tmp_path)
+    assert asked.select == ["sum", "sum (2)"]
+    run = record_c(tmp_path, asked.suite)
+    assert verdicts(run) == {"tax": "passed", "sum": "passed", "sum (2)": "failed"}
 
 
 def test_fixtures_locks_and_order_are_kept(tmp_path, ctest_project):

@@ -96,6 +96,7 @@ def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> 
     suspectra_recorder.errors.UsageError: --build-and-test: with this option ctest does something else …
     """
     # imported here since it loads numpy, which other commands need not wait for
+    from suspectra.c_recording.suite import named_apart
     from suspectra.c_recording.suites import ctest_suite, listed_by_ctest
 
     other = next((word for word in command[1:] if word.partition("=")[0] in _NO_CHOICE), None)
@@ -113,7 +114,7 @@ def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> 
         raise UsageError(Problem(" ".join(command), "", str(error), "correct the arguments of ctest")) from None
     suite = ctest_suite(workspace, os.path.abspath(known.test_dir), known.build_config)
     listing = json.loads(listed_by_ctest(command, os.getcwd()))
-    names = [test["name"] for test in listing["tests"]]
+    names = named_apart(test["name"] for test in listing["tests"])
     if not names:
         cause, cure = "ctest chooses no test by these arguments", "look at what `ctest -N` lists"
         raise UsageError(Problem(" ".join(command), "", cause, cure))

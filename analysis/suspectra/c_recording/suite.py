@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from suspectra.c_recording.case import CCase
 from suspectra.errors import Problem
@@ -17,7 +18,7 @@ class CSuite:
     Parameters
     ----------
     cases : tuple of CCase
-        The tests.
+        The tests. A name that occurs again gets a number, since a recording knows tests by their names.
     build : tuple of str
         Folders with the notes (``.gcno``) of the tested objects.
     problems : tuple of Problem
@@ -34,8 +35,41 @@ class CSuite:
     build: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
+    def __post_init__(self) -> None:
+        names = named_apart(case.name for case in self.cases)
+        cases = (replace(case, name=name) for case, name in zip(self.cases, names, strict=True))
+        object.__setattr__(self, "cases", tuple(cases))
+
     def __add__(self, other: CSuite) -> CSuite:
         return CSuite(self.cases + other.cases, self.build + other.build, self.problems + other.problems)
+
+
+def named_apart(names: Iterable[str]) -> list[str]:
+    """Put numbers behind names that occur again, as those of tests in several folders of a CMake project may.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names.
+
+    Returns
+    -------
+    list of str
+        As many names, all different.
+
+    Examples
+    --------
+    >>> named_apart(["sum", "tax", "sum"])
+    ['sum', 'tax', 'sum (2)']
+    """
+    taken: dict[str, None] = {}  # in their order
+    for name in names:
+        number, own = 1, name
+        while own in taken:
+            number += 1
+            own = f"{name} ({number})"
+        taken[own] = None
+    return list(taken)
 
 
 def located(path: str, line: int | None, workspace: str) -> Location | None:
