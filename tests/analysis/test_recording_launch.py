@@ -102,8 +102,11 @@ def test_status_and_output_pass_through(work, capfd):
 
 def test_a_command_without_pytest_is_told_that_nothing_was_recorded(work):
     reported = io.StringIO()
-    assert run([sys.executable, "-c", "raise SystemExit(7)"], work, report=reported) == 7
-    assert "nothing was recorded" in reported.getvalue()
+    for status in (7, 2, 0):
+        assert run([sys.executable, "-c", f"raise SystemExit({status})"], work, report=reported) == status
+        assert "nothing was recorded" in reported.getvalue()
+        assert f"status {status})" in reported.getvalue(), "and not that tests passed: there may be none"
+    assert "`suspectra record-c` records tests of C and C++" in reported.getvalue()
 
 
 def test_a_killed_run_keeps_what_finished(work):

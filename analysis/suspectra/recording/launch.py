@@ -469,9 +469,11 @@ def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, c
     if not status and new_logs:
         return [f"the run was cut off ({in_words(code)}); the tests that finished are recorded"]
     if not status:
-        cause = "nothing was recorded: the command ended without starting pytest's plugins or unittest"
+        # what a program other than pytest means by a low status is not known
+        ended = in_words(code) if code > 2 else f"it ended with status {code}"
+        cause = f"nothing was recorded: the command did not start pytest's plugins or unittest ({ended})"
         cure = "let the command run pytest or unittest, without -I, -E, -S or -p no:suspectra"
-        return [str(Problem("", "", f"{cause} ({in_words(code)})", cure))]
+        return [str(Problem("", "", cause, f"{cure}; `suspectra record-c` records tests of C and C++"))]
     tests = sum(int(line.get("tests", 0)) for line in status)
     new = max(int(line.get("new", 0)) for line in status)
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
