@@ -176,6 +176,8 @@ def test_programs_without_coverage_are_reported(suspectra, tmp_path):
     assert status == 1
     assert "no test left a profile" in err
     assert "--coverage" in err
+    status, _, err = suspectra(tmp_path, "rank")
+    assert "no test left a profile. Fix: compile and link with --coverage" in err, "later, too"
 
 
 def test_an_interrupt_keeps_what_ended(tmp_path, until):

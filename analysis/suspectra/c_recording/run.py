@@ -25,6 +25,7 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_evidence import merged
 from suspectra.evidence.c_recorder import CRecorder
+from suspectra.evidence.c_recording import nothing_measured
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.exclusions import NO_EXCLUSIONS
 from suspectra.evidence.failure_text import MAX_TEXT, c_failure
@@ -174,7 +175,7 @@ def record_c(
         problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
         crashes = [problem for problem in problems if problem.cause.endswith(_NO_PROFILE)]
         if not reader.readers and len(crashes) < len(results):  # else each says why
-            problems = [*(problem for problem in problems if problem not in crashes), _nothing_measured()]
+            problems = [*(problem for problem in problems if problem not in crashes), nothing_measured()]
         if reader.objects and not stop.cancelled:
             try:
                 recorder.exclude(
@@ -488,9 +489,3 @@ def _about_the_end(case: CCase, ended: Ended, result: TestResult, measured: bool
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
     return [Problem(case.name, "", cause, cure)]
-
-
-def _nothing_measured() -> Problem:
-    cause = "no test left a profile"
-    cure = "compile and link with --coverage, keep the .gcno files, and name the build folder with --build"
-    return Problem("", "", cause, cure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -224,6 +224,8 @@ class CRecordingSource:
         if self._recording.odd:
             cause = f"{self._recording.odd} of its records can't be understood and are left out"
             problems.append(Problem(self._recording.name, "", cause, f"delete it, then {_AGAIN}"))
+        if _nothing_measured(self._recording.tests.values()):
+            problems.append(nothing_measured(self._recording.name))
         return problems
 
     def _notes(self, digest: str, path: str) -> CObject | EvidenceError:
@@ -301,6 +303,34 @@ def _result(test: StoredTest) -> TestResult:
         message=fields.get("message", ""),
         seconds=fields.get("seconds", 0.0),
     )
+
+
+def nothing_measured(source: str = "") -> Problem:
+    """What to do where no test left a profile.
+
+    Parameters
+    ----------
+    source : str, optional
+        The recording.
+
+    Returns
+    -------
+    Problem
+        With its cure.
+
+    Examples
+    --------
+    >>> nothing_measured().cause
+    'no test left a profile'
+    """
+    cure = "compile and link with --coverage, keep the .gcno files, and name the build folder with --build"
+    return Problem(source, "", "no test left a profile", cure)
+
+
+def _nothing_measured(tests: Iterable[StoredTest]) -> bool:
+    """Whether no test left a profile, and one that ran does not say why."""
+    ran = [test for test in tests if Verdict(test.fields["verdict"]).counted]
+    return not any(test.objects or test.table for test in ran) and any(not test.fields["problems"] for test in ran)
 
 
 def _outdated(path: str, names: list[str]) -> Problem:
