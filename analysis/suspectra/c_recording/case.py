@@ -12,6 +12,14 @@ from suspectra.evidence.evidence import Verdict
 from suspectra.location import Location
 from suspectra.processes.events import Ended, Stopped
 
+MAX_SHOWN = 120
+"""How much of a line of output a message shows, in bytes."""
+
+SHOWN_BEFORE = 40
+"""How much of that is in front of the first difference, in a long line."""
+
+_COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
+
 
 @dataclass(frozen=True)
 class CCase:
@@ -207,7 +215,7 @@ def _compare(expected: Path, stdout: bytes) -> tuple[Verdict, str]:
     if all(one.endswith(b"\n") for one in (line, other) if one):
         line, other = line.removesuffix(b"\n"), other.removesuffix(b"\n")
     same = _first_difference(line, other)
-    begin = same - _BEFORE if same > _BEFORE + _SHOWN // 2 else 0
+    begin = same - SHOWN_BEFORE if same > SHOWN_BEFORE + MAX_SHOWN // 2 else 0
     shown, expectation = (
         _part(one, begin) if at < len(all_) else "nothing" for one, all_ in ((line, got), (other, want))
     )
@@ -221,17 +229,8 @@ def _first_difference(one: Sequence[object], other: Sequence[object]) -> int:
 
 def _part(line: bytes, begin: int) -> str:
     """A line from some byte on, in quotes."""
-    cut = line[begin : begin + _SHOWN]
-    return f"{'…' if begin else ''}{cut.decode('utf-8', 'replace')!r}{'…' if len(line) > begin + _SHOWN else ''}"
-
-
-_SHOWN = 120
-"""How much of a line of output a message shows, in bytes."""
-
-_BEFORE = 40
-"""How much of that is in front of the first difference, in a long line."""
-
-_COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
+    cut = line[begin : begin + MAX_SHOWN]
+    return f"{'…' if begin else ''}{cut.decode('utf-8', 'replace')!r}{'…' if len(line) > begin + MAX_SHOWN else ''}"
 
 
 def _first_complaint(output: str) -> str:
