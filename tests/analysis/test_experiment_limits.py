@@ -51,7 +51,7 @@ class Repairs(Runs):
         self.together = {"test_cart"}
         self.seconds, self.now = seconds, 0.0
 
-    def ask(self, test, jobs, *, steps, seconds):
+    def ask(self, test, jobs, *, steps, seconds, end):
         return [self.answer(job["kind"] == "switch") for job in jobs]
 
     def answer(self, switched):
@@ -75,6 +75,37 @@ def test_repairs_are_confirmed_for_a_second_after_the_time_is_up(monkeypatch, se
     assert not test.complete
     assert test.pending == 0
     assert runs.now < end + CONFIRMING_S + seconds
+
+
+SUBTRACTS = "def total(net, vat):\n    return net - vat\n"
+SLOW_PASSING = (
+    "from cart import total\nimport time\n\ndef test_total():\n    assert total(20, 4) == 24\n\n"
+    "def test_free():\n    time.sleep(4)\n    assert total(20, 0) == 20\n"
+)
+PAUSES = "import time\n\n" + "".join(
+    f"def pause_{n}(count):\n    time.sleep(60 * {n} * count)\n    return count\n\n" for n in range(1, 30)
+)
+CALLS = "import cart\n\ndef test_total():\n    total = 0\n" + "".join(
+    f"    total += cart.pause_{n}(0)\n" for n in range(1, 30)
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "test"),
+    [(SUBTRACTS, SLOW_PASSING), (PAUSES, CALLS + "    assert total == 1\n")],
+    ids=["a slow passing test", "mutants that wait"],
+)
+def test_the_time_is_kept(tmp_path, capsys, source, test):
+    (tmp_path / "cart.py").write_text(source)
+    (tmp_path / "test_cart.py").write_text(test)
+    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    arguments = ["--technique", "muse", "--seconds", "3", "--format", "json", "--workspace", str(tmp_path)]
+    run(["investigate", *arguments, "--", *PYTEST])
+    found = json.loads(capsys.readouterr().out)
+    assert found["experiments"]
+    assert found["seconds"] < 3 + CONFIRMING_S + 1
+    assert not found["complete"]
 
 
 def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):

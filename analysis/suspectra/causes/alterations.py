@@ -18,6 +18,7 @@ from suspectra.dependences.exploration import Exploration, ExploredPath, Solver,
 from suspectra.dependences.narrowing import PASSES, Combination, Property
 from suspectra.experiment import Outcome
 from suspectra.experiments.alternates import Alternate, one_more, roots
+from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
 from suspectra.experiments.runs import Answer
 from suspectra_recorder.experiments.exchange import Job
@@ -34,17 +35,6 @@ _NUMBERS = (int, float, Decimal, Fraction)  # what can be 0
 
 Parts: TypeAlias = Mapping[Part, object]
 Run: TypeAlias = Callable[[Job], Answer]
-
-
-class TimeIsUp(Exception):
-    """The search has used the time that it has.
-
-    Examples
-    --------
-    >>> raise TimeIsUp
-    Traceback (most recent call last):
-    suspectra.causes.alterations.TimeIsUp
-    """
 
 
 @dataclass(frozen=True)

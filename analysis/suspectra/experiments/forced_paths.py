@@ -107,7 +107,7 @@ class ForcedPaths(PathSearcher):
     >>> from suspectra.location import Location
     >>> from suspectra.paths.path import Path
     >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
     ...         return [self.answer(job) for job in jobs]
     ...     def answer(self, job):
     ...         turned = job["kind"] == "switch" or job.get("switched")

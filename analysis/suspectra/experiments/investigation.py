@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from abc import ABC, abstractmethod
@@ -16,6 +17,7 @@ import numpy as np
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import COMBINATION, KINDS, Experiment
+from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
@@ -395,6 +397,8 @@ class _Underway:
                     break  # what has been run already is taken before
             else:
                 self.schedule.end(stream)
+        except TimeIsUp:
+            return
         except EvidenceError as error:
             began = time.monotonic()
             self._investigation.problems.append(error.problem)
@@ -471,7 +475,8 @@ class _Underway:
 
     def _opened(self, stream: Stream) -> Iterator[Experiment]:
         if stream not in self._open:
-            test = self._tests[stream.test]
+            end = self._end if self._open else math.inf  # without a first test nobody would know how long it takes
+            test = self._tests.before(end, stream.test)
             self._open[stream] = STREAMS[stream.kind](test, self._setting(stream))
         return self._open[stream]
 

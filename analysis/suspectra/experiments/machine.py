@@ -6,6 +6,7 @@ Where programs can't fork, each run is a process that collects the test again.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +15,20 @@ from pathlib import Path
 
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
-from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of, request
+from suspectra.experiments.deadline import TimeIsUp, seconds_until
+from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
-from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
+from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.order import Order
 
 START_S = 120.0
 """For collecting the tests of a module: large projects import for a minute."""
+
+MEMORY, FILE_SIZE = 2 << 30, 64 << 20
+"""Bytes that an altered run may take besides what the waiting process has, and may write into a file."""
 
 _ANSWER_S = 5.0
 """How much longer than its own limits allow a process may take to answer, or to end, on a busy machine."""
@@ -50,6 +55,8 @@ class Machine(Runs):
         The folder whose copy `workspace` is.
     notices : list of Problem, optional
         A list that others have, too, to which notices are added.
+    end : float
+        When the tests have to be collected, as ``time.monotonic`` has it.
 
     Attributes
     ----------
@@ -68,6 +75,8 @@ class Machine(Runs):
     ------
     EvidenceError
         When the tests can't be collected.
+    TimeIsUp
+        When they are not collected in time.
 
     Examples
     --------
@@ -93,6 +102,7 @@ class Machine(Runs):
         excluded: Sequence[str] = (),
         original: Path | None = None,
         notices: list[Problem] | None = None,
+        end: float = math.inf,
     ):
         self._file, self.workspace = file, workspace
         self._scratch = ScratchFolder()
@@ -115,7 +125,7 @@ class Machine(Runs):
 
         self._process = WaitingProcess(program_for)
         try:
-            greeting = self._greeting(file)
+            greeting = self._greeting(file, end)
         except BaseException:
             self.close()
             raise
@@ -127,9 +137,9 @@ class Machine(Runs):
         self.sources = greeting["sources"]
         self._greeted = greeting
 
-    def _greeting(self, file: str) -> Greeting:
+    def _greeting(self, file: str, end: float) -> Greeting:
         try:
-            greeting: Greeting = json.loads(next(self._process.lines(START_S + _ANSWER_S)))
+            greeting: Greeting = json.loads(next(self._process.lines(seconds_until(end, START_S + _ANSWER_S))))
             return greeting
         except EOFError:
             self._process.ended()
@@ -139,12 +149,15 @@ class Machine(Runs):
             cause = f"pytest ended before it collected it: {last.strip()}"
             raise EvidenceError(Problem(file, "", cause, f"run `{self._alone}` to see why")) from None
         except TimeoutError:
+            seconds_until(end)
             cause = f"it was not collected within {START_S:.0f} s"
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
+    def ask(
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+    ) -> list[RunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
-        return self._ask(request(test, jobs, steps=steps, seconds=seconds), len(jobs))
+        return self._ask(request(test, jobs, steps=steps, seconds=seconds, end=end), len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float
@@ -171,6 +184,8 @@ class Machine(Runs):
             found: list[RunAnswer] = [json.loads(line) for line in islice(lines, answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
+        if any(answer["outcome"] == UNMADE for answer in found):
+            raise TimeIsUp
         for answer in found:
             self.notices += _left_out(answer.get("left_out", {}), self.notices)
         return found
@@ -235,9 +250,11 @@ class FreshRuns(Runs):
         self._command, self.workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
 
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
+    def ask(
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+    ) -> list[RunAnswer]:
         """Run a test once for each job, each in a process of its own."""
-        return [self._answer(request(test, [job], steps=steps, seconds=seconds)) for job in jobs]
+        return [self._answer(request(test, [job], steps=steps, seconds=seconds, end=end)) for job in jobs]
 
     def _answer(self, what: Request) -> RunAnswer:
         check()
@@ -262,19 +279,66 @@ class FreshRuns(Runs):
         )
         order.put_into(environment)
         arguments = (*self._command, str(self.workspace / self._file))
-        program = Program(arguments, str(self.workspace), environment, timeout=seconds + START_S, guarded=True)
-        ended = run(program)
+        most, left = seconds + START_S, what.get("all_seconds", math.inf)
+        ended = run(Program(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
             answer: RunAnswer = found[0]
             self.notices += _left_out(answer.get("left_out", {}), self.notices)
             return answer
+        if ended.stopped is not None and left < most:
+            raise TimeIsUp
         if test not in greeting.get("tests", ()):
             raise EvidenceError(_missing(self._file, test, greeting))
         return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
 
     def close(self) -> None:
         """Nothing is left."""
+
+
+def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf) -> Request:
+    """What a machine is asked.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    jobs : sequence of Job
+        A run each.
+    steps : int
+        How many decisions a run may make.
+    seconds : float
+        How long a run may take.
+    end : float
+        When all of them have to be over, as ``time.monotonic`` has it.
+
+    Returns
+    -------
+    Request
+        With the limits of the machine.
+
+    Raises
+    ------
+    TimeIsUp
+        When there is no time left.
+
+    Examples
+    --------
+    >>> asked = request("test_cart", [{"kind": "trace"}], steps=1000, seconds=10)
+    >>> asked["jobs"], asked["memory"] >> 30
+    ([{'kind': 'trace'}], 2)
+    """
+    what: Request = {
+        "test": test,
+        "jobs": list(jobs),
+        "steps": steps,
+        "seconds": seconds,
+        "memory": MEMORY,
+        "file_size": FILE_SIZE,
+    }
+    if end < math.inf:
+        what["all_seconds"] = seconds_until(end)
+    return what
 
 
 def _cut_off(ended: Ended) -> str:

@@ -233,6 +233,11 @@ class Mutants:
         ------
         Experiment
             As each is made.
+
+        Raises
+        ------
+        TimeIsUp
+            When there is too little time for the unaltered runs of a passing test.
         """
         waiting = iter(mutations)
         while chunk := list(islice(waiting, CHUNK)):
@@ -258,7 +263,7 @@ class Mutants:
                     broken[mutation] += not earlier.outcome.repairs
         for name, several in by_test.items():
             try:
-                test = self.tests[name]
+                test = self.tests.before(end, name)
             except EvidenceError as error:
                 self._report(error.problem)
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ class GivenInput(Runs):
     Examples
     --------
     >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
     ...         print(jobs)
     ...         return []
     ...     def close(self):
@@ -49,9 +50,12 @@ class GivenInput(Runs):
         self._runs, self._given = runs, given
         self.workspace = runs.workspace
 
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
+    def ask(
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+    ) -> list[RunAnswer]:
         """Run a test with the input once for each job."""
-        return self._runs.ask(test, [{**job, "input": self._given} for job in jobs], steps=steps, seconds=seconds)
+        given: list[Job] = [{**job, "input": self._given} for job in jobs]
+        return self._runs.ask(test, given, steps=steps, seconds=seconds, end=end)
 
     def close(self) -> None:
         """Do nothing: what runs the tests belongs to others."""
@@ -93,7 +97,7 @@ class Statements:
     >>> def column(*numbers):
     ...     return b64encode(np.array(numbers, np.int32).tobytes()).decode()
     >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
     ...         points = [Statement(line, line, 0, NOTHING) for line in (8, 9)]
     ...         noted = {"executed": column(0, 1), "calls": column(0, 0), "called_at": column(-1)}
     ...         ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1}
@@ -197,7 +201,7 @@ def state_before(
     --------
     >>> from suspectra.paths.path import Path
     >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
     ...         graph = {"variables": [(0, "total", "price", 0)], "nodes": [("value", "i2", [], 0)], "full": False}
     ...         return [{"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "memory": graph}]
     ...     def close(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
@@ -12,6 +13,7 @@ from typing import TypeVar
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
+from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.runs import Alteration, Answer, Runs, answer_of
 from suspectra.experiments.unusable import unusable
 from suspectra_recorder.experiments.exchange import Job
@@ -34,7 +36,7 @@ BATCH, BATCH_S, FORKS_S = 50, 1.0, 10.0
 """Altered runs in one process: at most so many, of tests that take so long together, or as forks."""
 
 CONFIRMING_S = 1.0
-"""How long repairs that were seen in time are confirmed after the time is up."""
+"""How long after the end of the time runs that began before may take, and repairs that were seen are confirmed."""
 
 _Alteration = TypeVar("_Alteration", bound=Alteration)
 
@@ -56,6 +58,8 @@ class RepeatedTest:
         Whether it fails unaltered.
     forks : bool
         Whether runs with a switched decision are forks of the unaltered run; they share its open files.
+    end : float
+        When the unaltered runs have to be over, as ``time.monotonic`` has it.
 
     Attributes
     ----------
@@ -70,6 +74,8 @@ class RepeatedTest:
     ------
     EvidenceError
         When the test does not end as expected, or two unaltered runs make different decisions.
+    TimeIsUp
+        When the unaltered runs are not over in time.
 
     Examples
     --------
@@ -77,7 +83,7 @@ class RepeatedTest:
 
     >>> from suspectra.experiments.switching import switches
     >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end):
     ...         return [self.answer(job["kind"]) for job in jobs]
     ...     def answer(self, kind):
     ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
@@ -95,14 +101,14 @@ class RepeatedTest:
     ('failed', True)
     """
 
-    def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False):
+    def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False, end: float = math.inf):
         self.test, self.runs, self.fails = test, runs, fails
-        self.trace = runs.trace(test, TRACE_S)
+        (self.trace,) = runs.traces(test, 1, TRACE_S, end)
         outcome = self.trace.answer.outcome
         if outcome in _NO_VERDICT or outcome.repairs == fails:
             raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS)
         together = test in runs.together and self.trace.answer.seconds < BATCH_S
-        again, *warm = runs.traces(test, 2 if together else 1, TRACE_S)
+        again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end)
         if difference := self.trace.difference(again):
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
@@ -206,7 +212,7 @@ class RepeatedTest:
                 yield alteration, answer
             self.pending = 0
 
-    def alone(self, job: Job, most_seconds: float = math.inf) -> Answer:
+    def alone(self, job: Job, most_seconds: float = math.inf, end: float = math.inf) -> Answer:
         """Run the test once in a process of its own.
 
         Parameters
@@ -215,14 +221,21 @@ class RepeatedTest:
             What is altered.
         most_seconds : float
             How long the run may take, unless the unaltered one takes more than half of it.
+        end : float
+            When it has to be over, as ``time.monotonic`` has it.
 
         Returns
         -------
         Answer
             How it ended.
+
+        Raises
+        ------
+        TimeIsUp
+            When it was not over by then.
         """
         seconds = min(self._seconds, max(most_seconds, 2 * self.trace.answer.seconds))
-        (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds)
+        (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
         return answer_of(answer)
 
     def _fails_otherwise(self, answer: Answer) -> bool:
@@ -238,7 +251,12 @@ class RepeatedTest:
         return max(size, 1)
 
     def _try(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer]:
-        """How runs with some alterations end, the first ones if the time is up before the last.
+        """How runs with some alterations end, the first ones if the time is up before the last."""
+        with suppress(TimeIsUp):  # of a run that was cut off nothing is known
+            yield from self._tried(alterations, end)
+
+    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer]:
+        """How runs with some alterations end.
 
         A repair is confirmed in a process of its own. Runs in a process of their own are made as their answers are
         asked for: none waits for those after it.
@@ -247,21 +265,21 @@ class RepeatedTest:
             yield from self._try_forks(alterations, end)
             return
         shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
-        known = dict(zip(shared, self._try_together([alterations[n] for n in shared]), strict=False))
+        known = dict(zip(shared, self._try_together([alterations[n] for n in shared], end), strict=False))
         for n, alteration in enumerate(alterations):
             answer = known.get(n)
             if answer is None or (self.fails and answer.outcome.repairs):
                 if time.monotonic() >= end + (CONFIRMING_S if answer else 0):
                     return
-                answer = self._alone(alteration)
+                answer = self.alone(alteration.to_json(), end=end + CONFIRMING_S)
             yield answer
 
-    def _try_together(self, alterations: Sequence[Alteration]) -> list[Answer]:
+    def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
         """How they end one after the other in one process; nothing where runs change those that follow."""
         if self._warm is None or len(alterations) < 2:
             return []
         answers, control = self.runs.alter(
-            self.test, alterations, steps=self._steps, seconds=self._seconds, control=True
+            self.test, alterations, steps=self._steps, seconds=self._seconds, end=end + CONFIRMING_S, control=True
         )
         if control is None or self._warm.difference(control):
             self._warm = None
@@ -274,11 +292,8 @@ class RepeatedTest:
         answers, control = self.runs.fork(self.test, alterations, steps=self._steps, seconds=self._seconds)
         if control is None or self.trace.difference(control):
             self._forks = False
-            return list(self._try(alterations, end))
+            return list(self._tried(alterations, end))
         return [
-            self._alone(one) if answer.outcome in (Outcome.PASSED, Outcome.NOT_REACHED) else answer
+            self.alone(one.to_json()) if answer.outcome in (Outcome.PASSED, Outcome.NOT_REACHED) else answer
             for one, answer in zip(alterations, answers, strict=True)
         ]
-
-    def _alone(self, alteration: Alteration) -> Answer:
-        return self.alone(alteration.to_json())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -96,6 +97,8 @@ class RepeatedTests:
     False
     >>> tests[failing.name].trace.end
     'failed AssertionError'
+    >>> tests.before(math.inf, failing.name) is tests[failing.name]
+    True
     >>> tests.runs(failing.name), sorted(tests.machine(failing.name).tests), tests.pending
     (True, ['test_cart.py::test_price'], 0)
     >>> tests.close()
@@ -143,10 +146,34 @@ class RepeatedTests:
         EvidenceError
             When no experiments can be made with it; the same one each time.
         """
-        machine = self.machine(name)
+        return self.before(math.inf, name)
+
+    def before(self, end: float, name: str) -> RepeatedTest:
+        """Look a test up, as far as its first runs are over in time.
+
+        Parameters
+        ----------
+        end : float
+            When they have to be, as ``time.monotonic`` has it.
+        name : str
+            Its node id.
+
+        Returns
+        -------
+        RepeatedTest
+            The same one each time.
+
+        Raises
+        ------
+        EvidenceError
+            When no experiments can be made with it; the same one each time.
+        TimeIsUp
+            When there is too little time to collect it, or to run it unaltered.
+        """
+        machine, fails = self.machine(name, end), name in self._failing
         try:
             return self._once(
-                self._tests, name, lambda: RepeatedTest(name, machine, fails=name in self._failing, forks=self._forks)
+                self._tests, name, lambda: RepeatedTest(name, machine, fails=fails, forks=self._forks, end=end)
             )
         except EvidenceError:
             self._note_threads(machine)
@@ -160,13 +187,15 @@ class RepeatedTests:
             if notice not in self.notices:
                 self.notices.append(notice)
 
-    def machine(self, name: str) -> Machine | FreshRuns:
+    def machine(self, name: str, end: float = math.inf) -> Machine | FreshRuns:
         """Start what runs a test, unless it runs already.
 
         Parameters
         ----------
         name : str
             Its node id.
+        end : float
+            When it has to be started, as ``time.monotonic`` has it.
 
         Returns
         -------
@@ -177,9 +206,11 @@ class RepeatedTests:
         ------
         EvidenceError
             When the module can't be collected; the same one each time.
+        TimeIsUp
+            When it is not collected in time.
         """
         file = self._file_of[name]
-        return self._once(self._machines, file, lambda: self._machine(file))
+        return self._once(self._machines, file, lambda: self._machine(file, end))
 
     @property
     def pending(self) -> int:
@@ -212,7 +243,7 @@ class RepeatedTests:
                 raise
         return known[name]
 
-    def _machine(self, file: str) -> Machine | FreshRuns:
+    def _machine(self, file: str, end: float) -> Machine | FreshRuns:
         if CAN_FORK:
             tests = [name for name, module in self._file_of.items() if module == file]
             machine: Machine | FreshRuns = Machine(
@@ -224,6 +255,7 @@ class RepeatedTests:
                 self._excluded,
                 self._original,
                 self.notices,
+                end,
             )
         else:
             machine = FreshRuns(self._command, self._workspace, file, self._excluded, self._original, self.notices)

@@ -284,7 +284,7 @@ class ValueReplacing:
 
     >>> from suspectra.experiments.runs import Runs
     >>> class OneValue(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end):
     ...         return [self.answer(job.get("text", "i20")) for job in jobs]
     ...     def answer(self, text):
     ...         ended = {"outcome": "passed" if text == "i21" else "failed", "exception": "", "seconds": 0.01}
@@ -322,9 +322,14 @@ class ValueReplacing:
         ------
         Experiment
             As each is made.
+
+        Raises
+        ------
+        TimeIsUp
+            When the values of the unaltered test are not known in time.
         """
         self.complete = False
-        noted = self._noted(self.test.test)
+        noted = self._noted(self.test.test, TRACE_S, end)
         seen = self._seen(noted, end)
         for chunk in self._chunks(noted, seen):
             yield from self._try((one for _, replacements in chunk for one in replacements), end, known)
@@ -333,8 +338,8 @@ class ValueReplacing:
                 return
         self.complete = True
 
-    def _noted(self, test: str, seconds: float = TRACE_S) -> NotedValues:
-        (answer,) = self.test.runs.ask(test, [{"kind": "values"}], steps=MAX_DECISIONS, seconds=seconds)
+    def _noted(self, test: str, seconds: float, end: float) -> NotedValues:
+        (answer,) = self.test.runs.ask(test, [{"kind": "values"}], steps=MAX_DECISIONS, seconds=seconds, end=end)
         return NotedValues.from_answer(answer)
 
     def _seen(self, noted: NotedValues, end: float) -> dict[ValuePlace, dict[str, None]]:
@@ -346,7 +351,7 @@ class ValueReplacing:
             if left <= 0:
                 break
             try:
-                other = self._noted(test, left)
+                other = self._noted(test, left, end)
             except EvidenceError:
                 continue  # it was not collected
             for place, texts in other.values.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +16,11 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.errors import Problem
 from suspectra.experiment import Experiment, Outcome
-from suspectra_recorder.experiments.exchange import Findings, Job, Request, RunAnswer
+from suspectra_recorder.experiments.exchange import Findings, Job, RunAnswer
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 TRACE: Job = {"kind": "trace"}
 """The job that changes nothing, and notes decisions."""
-
-MEMORY, FILE_SIZE = 2 << 30, 64 << 20
-"""Bytes that an altered run may take besides what the waiting process has, and may write into a file."""
 
 
 class DecisionSite(NamedTuple):
@@ -285,7 +283,7 @@ class Runs(ABC):
 
     >>> from suspectra.experiments.switching import switches
     >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end):
     ...         return [self.answer(job["kind"]) for job in jobs]
     ...     def answer(self, kind):
     ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
@@ -310,7 +308,9 @@ class Runs(ABC):
     notices: Sequence[Problem] = ()
 
     @abstractmethod
-    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[RunAnswer]:
+    def ask(
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+    ) -> list[RunAnswer]:
         """Run a test once for each job, in as few processes as that takes.
 
         Parameters
@@ -323,11 +323,18 @@ class Runs(ABC):
             How many decisions a run may make.
         seconds : float
             How long a run may take.
+        end : float
+            When all of them have to be over, as ``time.monotonic`` has it.
 
         Returns
         -------
         list of RunAnswer
             The answers, in the order of the jobs.
+
+        Raises
+        ------
+        TimeIsUp
+            When they were not over by then.
         """
 
     @abstractmethod
@@ -351,7 +358,7 @@ class Runs(ABC):
         """
         return self.traces(test, 1, seconds)[0]
 
-    def traces(self, test: str, times: int, seconds: float) -> list[Trace]:
+    def traces(self, test: str, times: int, seconds: float, end: float = math.inf) -> list[Trace]:
         """Run a test unaltered several times, in one process as long as that lives.
 
         Parameters
@@ -362,16 +369,26 @@ class Runs(ABC):
             How often.
         seconds : float
             How long each run may take.
+        end : float
+            When all of them have to be over.
 
         Returns
         -------
         list of Trace
             In the order of the runs.
         """
-        return [Trace.from_answer(one) for one in self.ask(test, [TRACE] * times, steps=MAX_DECISIONS, seconds=seconds)]
+        answers = self.ask(test, [TRACE] * times, steps=MAX_DECISIONS, seconds=seconds, end=end)
+        return [Trace.from_answer(one) for one in answers]
 
     def alter(
-        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, control: bool = False
+        self,
+        test: str,
+        alterations: Sequence[Alteration],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        control: bool = False,
     ) -> tuple[list[Answer], Trace | None]:
         """Run a test altered, once for each alteration, in as few processes as that takes.
 
@@ -385,6 +402,8 @@ class Runs(ABC):
             How many decisions a run may make.
         seconds : float
             How long a run may take.
+        end : float
+            When all of them have to be over.
         control : bool
             Whether an unaltered run follows in the same process.
 
@@ -396,7 +415,7 @@ class Runs(ABC):
             None unless asked for.
         """
         jobs = [alteration.to_json() for alteration in alterations]
-        answers = self.ask(test, [*jobs, *[TRACE] * control], steps=steps, seconds=seconds)
+        answers = self.ask(test, [*jobs, *[TRACE] * control], steps=steps, seconds=seconds, end=end)
         last = Trace.from_answer(answers.pop()) if control else None
         return [answer_of(answer) for answer in answers], last
 
@@ -457,38 +476,3 @@ def answer_of(answer: RunAnswer) -> Answer:
         str(answer.get("message", "")),
         answer,
     )
-
-
-def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> Request:
-    """What a machine is asked.
-
-    Parameters
-    ----------
-    test : str
-        Its name.
-    jobs : sequence of Job
-        A run each.
-    steps : int
-        How many decisions a run may make.
-    seconds : float
-        How long a run may take.
-
-    Returns
-    -------
-    Request
-        With the limits of the machine.
-
-    Examples
-    --------
-    >>> asked = request("test_cart", [TRACE], steps=1000, seconds=10)
-    >>> asked["jobs"], asked["memory"] >> 30
-    ([{'kind': 'trace'}], 2)
-    """
-    return {
-        "test": test,
-        "jobs": list(jobs),
-        "steps": steps,
-        "seconds": seconds,
-        "memory": MEMORY,
-        "file_size": FILE_SIZE,
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
+from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
 from suspectra_recorder.experiments.switchboard import SPENT
@@ -75,10 +76,13 @@ class Children:
                 self._forks(request)
                 continue
             request["seconds"] = self._seconds(request)
+            end = time.monotonic() + request.get("all_seconds", math.inf)
             left = list(request["jobs"])
-            while left:
-                answered = self._child(request, left)
+            while left and time.monotonic() < end:
+                answered = self._child(request, left, end=end)
                 left = left[answered:]
+            for _ in left:
+                self._send({"outcome": UNMADE, "exception": "", "seconds": 0.0})
 
     def _send(self, answer: RunAnswer | Greeting) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
@@ -90,8 +94,8 @@ class Children:
         for _ in range(len(jobs) + 1 - answered):
             self._send({"outcome": "crashed", "exception": "", "seconds": self._took})
 
-    def _child(self, request: Request, jobs: list[Job], answers: int = 0) -> int:
-        """Let a child do as many jobs as it can; how many were answered."""
+    def _child(self, request: Request, jobs: list[Job], answers: int = 0, end: float = math.inf) -> int:
+        """Let a child do as many jobs as it can until a time; how many were answered."""
         answers = answers or len(jobs)
         read, write = os.pipe()
         pid = os.fork()
@@ -101,13 +105,13 @@ class Children:
         with suppress(OSError):
             os.setpgid(pid, pid)  # both do it, so that it is done before either goes on
         try:
-            answered, ended = self._relay(read, request["seconds"], answers)
+            answered, ended = self._relay(read, request["seconds"], answers, end)
         finally:
             os.close(read)
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)  # with what the test left running
             _, status = os.waitpid(pid, 0)
-        if answered < answers:
+        if answered < answers and time.monotonic() < end:
             spent = os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT
             outcome = "steps" if ended and spent else "crashed" if ended else "timeout"
             self._send({"outcome": outcome, "exception": "", "seconds": self._took})
@@ -132,13 +136,13 @@ class Children:
         finally:
             os._exit(0)
 
-    def _relay(self, read: int, seconds: float, jobs: int) -> tuple[int, bool]:
+    def _relay(self, read: int, seconds: float, jobs: int, end: float) -> tuple[int, bool]:
         """Pass on what a child answers; how many answers there were, and whether it ended by itself."""
         answered, began = 0, time.monotonic()
         rest: list[bytes] = []  # the parts of a line that has no end yet
         waiting = [read, self._channel.fileno()]
         while answered < jobs:
-            left = began + seconds - time.monotonic()
+            left = min(began + seconds, end) - time.monotonic()
             ready, _, _ = select.select(waiting, [], [], max(left, 0))
             self._took = time.monotonic() - began
             if not ready:

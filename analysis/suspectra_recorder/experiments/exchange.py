@@ -13,6 +13,9 @@ from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
 
+UNMADE = "unmade"
+"""The outcome of a run that had not ended when the time of all runs of a request was up."""
+
 
 class NewValue(TypedDict):
     """A value that is put in the place of another one.
@@ -408,19 +411,21 @@ class RunAnswer(_Optional):
     """
 
     outcome: str
-    """A verdict of pytest, or ``steps``, ``timeout``, ``crashed`` or ``not reached``."""
+    """A verdict of pytest, or ``steps``, ``timeout``, ``crashed``, ``not reached`` or ``unmade``."""
     exception: str
     """The type of the exception that ended it, empty for none."""
     seconds: float
     """How long the test took."""
 
 
-class _Forked(TypedDict, total=False):
+class _OptionalOfRequest(TypedDict, total=False):
     fork: bool
     """Whether the jobs are forks of one unaltered run."""
+    all_seconds: float
+    """How long all runs may take together; those that have not ended by then are answered as ``unmade``."""
 
 
-class Request(_Forked):
+class Request(_OptionalOfRequest):
     """Some runs of a test, and their limits.
 
     Examples
