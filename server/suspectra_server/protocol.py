@@ -780,7 +780,7 @@ CAUSES_RESULT = (
     Field("folder", "DocumentUri", "The workspace folder."),
     Field("test", "string", "The test whose failure it is about."),
     Field("searching", "boolean", "Whether the search still runs."),
-    Field("found", "string", "Where the fault lies, as far as the last step of the search knows."),
+    Field("found", "string", "Where the search goes on after its last step."),
     Field("roots", "Step[]", "The states that are probably the cause. Their `steps` are empty."),
     Field("chain", "Step[]", "How the first of them leads to the failure, one after the other."),
     Field("transitive", "Step[]", "Other states that are wrong because of a root."),

@@ -366,8 +366,8 @@ def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path
     search, steps = searched(alterations)
     report = search.report
     assert [state.line for state in report.chain] == [5, 16, 9]
-    assert str(steps[0]) == "the fault lies before mid.py:9"
-    assert str(steps[1]) == "the fault lies after mid.py:6, 7, and before mid.py:9"
+    assert str(steps[0]) == "the search goes on before mid.py:9"
+    assert str(steps[1]) == "the search goes on after mid.py:6, 7, and before mid.py:9"
     assert steps[0].share == pytest.approx(1 - 3 / 12)
     assert [state.line for state in report.around] == [2, 3, 4, 6, 7, 16]
     out = StringIO()
@@ -392,8 +392,9 @@ def test_a_report_without_causes_says_so():
     write_text(CauseReport("test_a", (), (), (), (), (), 3, True, 1.0), text, Sources("."))
     assert "--seconds" not in text.getvalue()
     line = State("a.py", 40, 40, 1, "3")
-    assert str(Narrowing((), (), (), 9, 0)) == "the fault lies where inputs are used"
-    assert str(Narrowing((), (line._replace(line=88),), (line,), 9, 3)) == "the fault lies between a.py:88 and a.py:40"
+    assert str(Narrowing((), (), (), 9, 0)) == "the search ends where inputs are used"
+    between = Narrowing((), (line._replace(line=88),), (line,), 9, 3)
+    assert str(between) == "the search goes on between a.py:88 and a.py:40"
 
 
 # the command
@@ -422,7 +423,7 @@ def test_the_command_traces_the_test_and_says_what_is_wrong(recorded, capsys):
     assert found["alterations"] > 0
     assert {state["file"] for state in found["roots"]} == {"shop.py"}
     assert {state["line"] for state in found["roots"]} <= {29, 30, 31, 32}
-    assert "the fault lies before shop.py" in err
+    assert "the search goes on before shop.py" in err
     assert causes(recorded, "*_total", "--technique", "single-step") == 0
     out = capsys.readouterr().out
     assert "Suspected causes of test_shop.py::test_total" in out

@@ -77,7 +77,7 @@ export function headings({ roots, chain, transitive, around }: Causes): Heading[
   return [
     { heading: t('Probable causes'), steps: roots },
     { heading: t('On the way to the failure'), steps: chain.slice(1) },
-    { heading: t('Also wrong because of them'), steps: others },
+    { heading: t('Also suspected'), steps: others },
     { heading: t('Statements nearby'), steps: around.slice(0, 8) },
   ].filter(({ steps }) => steps.length);
 }

@@ -311,7 +311,7 @@ export interface Causes {
   folder: string;
   test: string;
   searching: boolean;
-  /** Where the fault lies, as far as the last step of the search knows. */
+  /** Where the search goes on after its last step. */
   found: string;
   roots: Step[];
   chain: Step[];

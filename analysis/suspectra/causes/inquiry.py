@@ -85,7 +85,7 @@ class Inquiry:
     >>> inquiry = Inquiry(folder, [sys.executable, "-m", "pytest"], test, suspects)
     >>> for step in inquiry.steps():
     ...     print(step)
-    the fault lies before cart.py:2
+    the search goes on before cart.py:2
     >>> [str(state) for state in inquiry.report.roots]
     ['cart.py:2: true']
     """

@@ -78,14 +78,17 @@ class Member(NamedTuple):
 class Narrowing(NamedTuple):
     """How far the search is: what a step has found.
 
+    As text it says where the search goes on, and not where the fault is: what was altered in vain counts as right,
+    though the right value may not have been tried, or an earlier assertion may have refused it.
+
     Parameters
     ----------
     cut : tuple of Member
         What was altered.
     after : tuple of State
-        What is right; none at first, when that is what the test gives.
+        What counts as right; none at first, when that is what the test gives.
     before : tuple of State
-        What is wrong; at first the failure.
+        What counts as wrong; at first the failure.
     nodes, left : int
         How many nodes there were between these before the step, and how many are left.
     fails_later : bool
@@ -96,7 +99,7 @@ class Narrowing(NamedTuple):
     >>> line = State("cart.py", 40, 40, 1, "3")
     >>> step = Narrowing((), (), (line,), 100, 40)
     >>> print(step)
-    the fault lies before cart.py:40
+    the search goes on before cart.py:40
     >>> step.share
     0.6
     """
@@ -116,12 +119,12 @@ class Narrowing(NamedTuple):
     def __str__(self) -> str:
         before, after = _lines(self.before), _lines(self.after)
         if not before:
-            return "the fault lies where inputs are used"
+            return "the search ends where inputs are used"
         if not after:
-            return f"the fault lies before {before}"
+            return f"the search goes on before {before}"
         if len(self.after) == len(self.before) == 1:
-            return f"the fault lies between {after} and {before}"
-        return f"the fault lies after {after}, and before {before}"
+            return f"the search goes on between {after} and {before}"
+        return f"the search goes on after {after}, and before {before}"
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,9 @@ class CauseSearch:
     >>> search = CauseSearch(trace, StateAlterations(run, points, frozenset(), KnownValues(noted)), "single-step")
     >>> for step in search.steps():
     ...     print(step)
-    the fault lies before cart.py:9
-    the fault lies before cart.py:5
-    the fault lies between cart.py:2 and cart.py:5
+    the search goes on before cart.py:9
+    the search goes on before cart.py:5
+    the search goes on between cart.py:2 and cart.py:5
     >>> [str(state) for state in search.report.roots], search.report.complete
     (['cart.py:5: 8'], True)
     >>> str(search.explained_by([State("cart.py", 2, 2, 1, "7"), State("cart.py", 5, 5, 1, "8")]))

@@ -84,8 +84,8 @@ class TimeBar:
     >>> with TimeBar(sys.stdout, 60.0) as bar:
     ...     bar.state = "12 runs"
     ...     with bar.aside():
-    ...         print("the fault lies before cart.py:40")
-    the fault lies before cart.py:40
+    ...         print("the search goes on before cart.py:40")
+    the search goes on before cart.py:40
     """
 
     def __init__(self, out: TextIO, seconds: float):

@@ -20,7 +20,7 @@ _PLACE_SHARE = 0.5  # of the columns
 
 
 def write_narrowing(step: Narrowing, out: TextIO) -> None:
-    """Write where the fault lies after a step.
+    """Write where the search goes on after a step.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     >>> from suspectra.causes.report import Member
     >>> before = State("cart.py", 40, 40, 1, "3")
     >>> write_narrowing(Narrowing((Member("cart.py", 12, 1, True),), (), (before,), 100, 40), sys.stdout)
-    the fault lies before cart.py:40  (altered 1 state, which can make the test pass; 40 of 100 nodes left)
+    the search goes on before cart.py:40  (altered 1 state, which can make the test pass; 40 of 100 nodes left)
     """
     wrong = sum(member.polluted for member in step.cut)
     altered = many(len(step.cut), "state")
@@ -119,7 +119,7 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
                 _write_states(report.chain[-half:], out, sources)
         others = [state for state in report.transitive if state not in report.chain]
         if others:
-            out.write("\n" + style("Also wrong on other ways", "bold") + "\n")
+            out.write("\n" + style("Also suspected on other ways", "bold") + "\n")
             _write_states(others, out, sources)
         if report.around:
             out.write("\n" + style("Statements nearest to the suspected causes", "bold") + "\n")

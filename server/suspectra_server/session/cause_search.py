@@ -55,7 +55,7 @@ class CauseSearch:
     report : CauseReport, optional
         What is known by now.
     sentence : str
-        Where the fault lies, as far as that is known.
+        Where the search goes on.
     outcome : Outcome, optional
         None as long as the search lasts.
     """
