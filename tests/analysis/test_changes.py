@@ -182,6 +182,10 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert any("changed since" in result["message"]["text"] for result in log["results"])
     notes = log["invocations"][0]["toolExecutionNotifications"]
     assert any("at import: shop.py:1" in note["message"]["text"] for note in notes)
+    assert run(["rank", "--format", "agent"]) == 0
+    text = capsys.readouterr().out
+    assert '"Changed besides, in code that runs at import: shop.py:1."' in text
+    assert '"Changed since 2 of 3 failing tests passed.' in text
     assert run(["report", "--html", "page.html"]) == 0
     page = (broken.folder / "page.html").read_text()
     assert '<span class="badge">changed since 2 of 6 failing tests passed</span>' in page

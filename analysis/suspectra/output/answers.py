@@ -54,16 +54,17 @@ class GroupAnswer(TypedDict):
 
 
 class RankingAnswer(TypedDict):
-    """Which lines are suspicious.
+    """Which lines are suspicious; ``changed_besides`` is what changed and is not among the lines that tests execute.
 
     Examples
     --------
     >>> list(RankingAnswer.__annotations__)
-    ['notice', 'tests', 'groups', 'more_groups', 'problems']
+    ['notice', 'tests', 'changed_besides', 'groups', 'more_groups', 'problems']
     """
 
     notice: str
     tests: Outcome
+    changed_besides: list[str]
     groups: list[GroupAnswer]
     more_groups: int
     problems: list[str]
