@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -24,6 +25,9 @@ from suspectra.techniques.technique import own_report
 
 TOP_RANK, MAX_FILES = 20, 3
 """Experiments are made at the statements of these ranks, in the files of the first ones, and in functions they call."""
+
+ONE_RUN_S = 0.05
+"""About what each run takes besides the test: which of two tests is quicker hardly matters below this."""
 
 
 class Suspicion(Suspects):
@@ -64,6 +68,7 @@ class Suspicion(Suspects):
         localizer.update(evidence)
         ranked = localizer.groups().groups
         self._source_of = evidence.program.source_of if evidence.program is not None else None
+        self._seconds = {test.name: test.seconds for test in evidence.tests if test.verdict.failing}
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)
         self._groups = [
@@ -74,7 +79,8 @@ class Suspicion(Suspects):
     def in_turn(self, tests: Iterable[str]) -> list[str]:
         """Put failing tests in order: the first of each failure group, then the second of each, and so on.
 
-        In a group those that execute least come first: they take least time, and there is least to be at fault.
+        In a group those come first that execute few statements and take little time, by the product of both: there is
+        least to be at fault, and most runs can be made.
 
         Parameters
         ----------
@@ -88,10 +94,14 @@ class Suspicion(Suspects):
         """
         wanted = set(tests)
         groups = [
-            sorted((test for test in tests if test in wanted), key=group.statements_of)
+            sorted((test for test in tests if test in wanted), key=partial(self._cost, group))
             for tests, group in zip(self.groups, self._groups, strict=True)
         ]
         return [test for turn in zip_longest(*groups) for test in turn if test is not None]
+
+    def _cost(self, group: _Group, test: str) -> float:
+        """What it costs to alter all that a test executes, about."""
+        return group.statements_of(test) * max(self._seconds.get(test, 0.0), ONE_RUN_S)
 
     def at(self, group: int, file: str, line: int) -> float:
         """How suspicious a statement is: those of all statements of a group sum to 1."""

@@ -108,6 +108,25 @@ def test_the_time_is_kept(tmp_path, capsys, source, test):
     assert not found["complete"]
 
 
+OFTEN = """
+def test_often():
+    assert [total(n, 0) for n in range(1_000_001)][-1] == 1_000_000
+
+def test_total():
+    assert total(20, 4) == 24
+"""
+
+
+def test_a_passing_test_that_makes_too_many_decisions_was_not_chosen_by_the_user(tmp_path, capsys):
+    (tmp_path / "cart.py").write_text("def total(net, vat):\n    return net - vat if vat else net\n")
+    (tmp_path / "test_cart.py").write_text("from cart import total\n" + OFTEN)
+    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    run(["investigate", "--technique", "muse", "--seconds", "60", "--workspace", str(tmp_path), "--", *PYTEST])
+    warnings = capsys.readouterr().err
+    assert "test_often makes more than 1,000,000 decisions. Fix: run it yourself before you keep a repair" in warnings
+
+
 def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
     function = "test_" + "name" * 60
     names = [f"test_many.py::{function}[{n}]" for n in range(600)]  # more than an environment variable may contain

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from suspectra.cli import run
+from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.experiments.machine import Machine
@@ -30,7 +31,7 @@ from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.output.investigation import InvestigationProgress
 from suspectra.program import Program
 from suspectra.spectrum import Elements, Function, Spectrum
-from suspectra.suspicion import called_by, top_suspects
+from suspectra.suspicion import Suspicion, called_by, top_suspects
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos
 from suspectra.techniques.investigation import scores
@@ -398,6 +399,33 @@ def test_every_technique_that_needs_experiments_can_be_investigated():
 # where experiments are made
 
 CALLER = b"def caller():\n    return helper()\n\ndef helper():\n    a = 1\n    return a\n"
+
+
+OFTEN_AND_ONCE = """
+import time
+from cart import price, total
+
+def test_often():
+    for n in range(30):
+        time.sleep(0.01)
+        last = price(n)
+    assert last == 29
+
+def test_once():
+    assert total(20) == 20
+"""
+
+
+def test_a_quick_test_is_investigated_before_one_that_executes_less(tmp_path):
+    cart = "def price(net):\n    return net + 1\n\n\ndef total(net):\n    gross = price(net)\n    return gross\n"
+    (tmp_path / "cart.py").write_text(cart)
+    (tmp_path / "test_cart.py").write_text(OFTEN_AND_ONCE)
+    record = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
+    assert subprocess.run(record, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    suspicion = Suspicion(find_source(tmp_path, edges=True).read())
+    names = ["test_cart.py::test_often", "test_cart.py::test_once"]
+    assert len(suspicion.groups) == 1
+    assert suspicion.in_turn(names) == names[::-1]
 
 
 def test_the_first_suspects_in_three_files_and_what_they_call():

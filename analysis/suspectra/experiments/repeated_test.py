@@ -106,7 +106,7 @@ class RepeatedTest:
         (self.trace,) = runs.traces(test, 1, TRACE_S, end)
         outcome = self.trace.answer.outcome
         if outcome in _NO_VERDICT or outcome.repairs == fails:
-            raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS)
+            raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS, fails=fails)
         together = test in runs.together and self.trace.answer.seconds < BATCH_S
         again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end)
         if difference := self.trace.difference(again):

@@ -12,6 +12,8 @@ CURE_OF_A_PASS = (
 
 _CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases, let a test have only those that fail"
 
+_CURE_OF_A_LONG_PASS = "run it yourself before you keep a repair: no mutant was tried with it"
+
 _ALONE = {
     Outcome.PASSED: "passes when it runs alone",
     Outcome.FAILED: "fails when it runs alone",
@@ -21,7 +23,7 @@ _ALONE = {
 }
 
 
-def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0) -> EvidenceError:
+def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0, fails: bool = True) -> EvidenceError:
     """Say why experiments can't be made with a test, by how it ends when nothing is altered.
 
     Parameters
@@ -34,6 +36,8 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0)
         How long it could take.
     decisions : int
         How many decisions it could make.
+    fails : bool
+        Whether it is one of the failing tests, which the user can choose.
 
     Returns
     -------
@@ -47,6 +51,8 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0)
     suspectra.errors.EvidenceError: test_sum passes when it runs alone. Fix: record the tests again; if it fails …
     >>> unusable("test_sum", Outcome.TIMEOUT, seconds=20).problem.cause
     'test_sum takes more than 20 s'
+    >>> print(unusable("test_sum", Outcome.TIMEOUT, seconds=20, fails=False).problem.cure)
+    run it yourself before you keep a repair: no mutant was tried with it
     """
     if outcome is Outcome.STEPS:
         cause = f"{test} makes more than {decisions:,} decisions"
@@ -54,6 +60,7 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0)
         cause = f"{test} takes more than {seconds:.0f} s"
     else:
         cause = f"{test} {_ALONE[outcome]}"
-    cures = {Outcome.PASSED: CURE_OF_A_PASS, Outcome.STEPS: _CURE_OF_A_LONG_ONE, Outcome.TIMEOUT: _CURE_OF_A_LONG_ONE}
+    long = _CURE_OF_A_LONG_ONE if fails else _CURE_OF_A_LONG_PASS
+    cures = {Outcome.PASSED: CURE_OF_A_PASS, Outcome.STEPS: long, Outcome.TIMEOUT: long}
     cure = cures.get(outcome, "record the tests again, or choose another test")
     return EvidenceError(Problem("", "", cause, cure))
