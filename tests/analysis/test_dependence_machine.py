@@ -161,7 +161,7 @@ def test_a_failing_test_is_traced(machine):
 def test_only_some_functions_are_traced(machine):
     trace = trace_dependences(machine, name_of("test_sum"), only=[("shop.py", 8)])
     assert slice_of(trace) == [6, 7, 8, 9, 10]
-    with pytest.raises(EvidenceError, match="no code of the workspace besides test code"):
+    with pytest.raises(EvidenceError, match="no code of the workspace besides test code is traced"):
         trace_dependences(machine, name_of("test_sum"), only=[("shop.py", 26)])
 
 
@@ -213,7 +213,7 @@ def test_a_test_that_hangs_is_not_traced(machine):
     [
         ("test_passes", "passes when it runs alone"),
         ("test_skipped", "is skipped when it runs alone"),
-        ("test_alone", "no code of the workspace besides test code"),
+        ("test_alone", "no code of the workspace besides test code is traced"),
         ("test_missing", "in its set-up where no code of the workspace is executed"),
         ("test_chance", "two runs of .* differ: it ends as failed"),
     ],

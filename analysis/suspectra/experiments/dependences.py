@@ -422,8 +422,8 @@ def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
         )
     if not any_code:
         raise _error(
-            f"no code of the workspace besides test code is executed before {test} fails{where}",
-            "look at the test itself",
+            f"no code of the workspace besides test code is traced before {test} fails{where}",
+            "look at the test itself; a package that pytest itself imports, such as pluggy, can't be traced",
         )
 
 
