@@ -491,8 +491,7 @@ def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, c
 def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
     """The collection errors, without duplicates from workers of pytest-xdist."""
     errors: dict[str, CollectionError] = {}
-    for head in (head for line in status for head in line.get("errors", ())):
-        error = CollectionError.from_dict(head)
+    for error in (CollectionError.from_dict(head) for line in status for head in line.get("errors", ())):
         errors.setdefault(error.collector, error)
     return list(errors.values())
 
