@@ -44,6 +44,9 @@ class AllTests(dict):
     def runs(self, name):
         return name in self.started
 
+    def before(self, end, name):
+        return self[name]
+
 
 @pytest.fixture
 def tests():

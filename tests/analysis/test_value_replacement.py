@@ -1,6 +1,7 @@
 """Value replacement: the alternates, experiments with a real machine, and the ranking."""
 
 import json
+import math
 import subprocess
 import sys
 import time
@@ -255,7 +256,7 @@ def test_fresh_processes_find_the_same(machine, project):
 
 def _chunks(machine, test):
     replacing = ValueReplacing(RepeatedTest(name_of(test), machine))
-    noted = replacing._noted(name_of(test))
+    noted = replacing._noted(name_of(test), 60.0, math.inf)
     return replacing._chunks(noted, replacing._seen(noted, time.monotonic()))
 
 
