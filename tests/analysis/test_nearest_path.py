@@ -11,6 +11,7 @@ import pytest
 from suspectra.errors import EvidenceError
 from suspectra.evidence.sources import Sources
 from suspectra.experiments.nearest_path import NearestPath
+from suspectra.experiments.path_techniques import TECHNIQUES
 from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
@@ -251,6 +252,27 @@ def test_a_limit_leaves_the_search_incomplete(tests):
     (report,) = searcher(tests, "test_member", "test_a_guest").search(PathSearchLimits(0.0))
     assert not report.complete
     assert report.notes == ("1 passing test is left to be compared: give more seconds for it.",)
+
+
+@pytest.mark.parametrize(("technique", "compared"), [("nearest-path", True), ("cause-transitions", False)])
+def test_a_slow_passing_test_is_not_waited_for(tmp_path, technique, compared):
+    (tmp_path / "cart.py").write_text(CART)
+    cases = {"test_member": "total([60, 40], member=True) == 100", "test_guest": "total([60, 40]) == 100"}
+    texts = [f"def {name}():\n    assert {case}\n" for name, case in cases.items()]
+    slow = "def test_slow():\n    total([60, 40])\n    time.sleep(600)\n"
+    (tmp_path / "test_cart.py").write_text("\n\n".join(["import time\n\nfrom cart import total\n", *texts, slow]))
+    names = [f"test_cart.py::{name}" for name in (*cases, "test_slow")]
+    test, command = FailingTest(names[0], "test_cart.py"), [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    running = RepeatedTests(command, tmp_path, [test], TECHNIQUES[technique].kinds, names[1:])
+    try:
+        running.machine(names[0])
+        found = TECHNIQUES[technique].load()(PathSetting(test, running, Paths(tmp_path), names[1:]))
+        *_, report = found.search(PathSearchLimits(time.monotonic() + 3))
+    finally:
+        running.close()
+    assert not report.complete
+    assert found.problems == []
+    assert (report.other == names[1]) is compared
 
 
 @pytest.mark.parametrize(

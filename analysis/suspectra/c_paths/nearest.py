@@ -10,6 +10,7 @@ from suspectra.c_paths.searching import CPathSearcher, CPathSetting
 from suspectra.c_paths.traced_run import TracedRun
 from suspectra.errors import EvidenceError
 from suspectra.evidence.evidence import Verdict
+from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.nearest_path import MAX_PASSING, NearPath, NearPaths, compare, not_passing
 from suspectra.experiments.path_searching import PathSearchLimits
 from suspectra.paths.report import PathReport
@@ -59,7 +60,9 @@ class CNearestPath(CPathSearcher):
             if limits.over:
                 return
             try:
-                found = self.setting.tests.run(name)
+                found = self.setting.tests.run(name, limits.end)
+            except TimeIsUp:
+                return
             except EvidenceError as error:
                 self.problems.append(error.problem)
                 continue

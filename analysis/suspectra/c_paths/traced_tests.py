@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from suspectra.c_recording.run import modify
 from suspectra.cancellation import Cancelled, Token
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import Verdict
+from suspectra.experiments.deadline import seconds_until
 from suspectra.processes.events import Stopped
 from suspectra.processes.runner import Program, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
@@ -101,13 +103,15 @@ class TracedTests:
             raise EvidenceError(Problem(name, "", cause, "choose a test without fixtures and dependencies"))
         return replace(case, timeout=min(case.timeout or MAX_SECONDS, MAX_SECONDS))
 
-    def run(self, name: str) -> TracedTest:
+    def run(self, name: str, end: float = math.inf) -> TracedTest:
         """Run a test, and read its path.
 
         Parameters
         ----------
         name : str
             Of the test.
+        end : float
+            When it has to be over, as ``time.monotonic`` has it.
 
         Returns
         -------
@@ -118,19 +122,24 @@ class TracedTests:
         ------
         EvidenceError
             When it can't be run alone, or executes too much.
+        TimeIsUp
+            When it was not over by then.
         Cancelled
             When the token was cancelled.
         """
         case = self.case(name)
+        seconds = seconds_until(end, case.timeout or MAX_SECONDS)
         with ScratchFolder(memory_folder()) as scratch:
             notes = scratch / "paths"
             notes.mkdir()
             recording = {"SUSPECTRA_PATH": f"{notes}{os.sep}", "SUSPECTRA_PATH_EVENTS": str(MAX_EVENTS)}
             environment = environment_of(case, recording)
             argv = tuple(word.replace("{scratch}", str(scratch)) for word in case.argv)
-            ended = run(Program(argv, case.folder, environment, timeout=case.timeout), self._token)
+            ended = run(Program(argv, case.folder, environment, timeout=seconds), self._token)
             if ended.stopped is Stopped.CANCELLED:
                 raise Cancelled
+            if ended.stopped is Stopped.TIMEOUT:
+                seconds_until(end)
             found = TracedRun.read(notes, self.program)
         if not found.complete:
             cause = f"{name} executes more than {MAX_EVENTS:,} basic blocks"

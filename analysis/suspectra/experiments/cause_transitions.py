@@ -17,6 +17,7 @@ from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiment import Outcome
+from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.nearest_path import not_passing
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import MAX_EVENTS
@@ -105,7 +106,10 @@ class CauseTransitions(PathSearcher):
             yield self._report()
             if limits.over:
                 return
-            passing = self._passing_side(other)
+            try:
+                passing = self._passing_side(other, limits.end)
+            except TimeIsUp:
+                return
             if passing is not None and (points := len(comparable_points(failing.run.path, passing.run.path))):
                 candidates.append((-points, order, passing))
         if not candidates:
@@ -187,10 +191,10 @@ class CauseTransitions(PathSearcher):
                 note = f"{file} uses {used}, so nothing was altered in its functions: {HOW_TO_ALLOW}."
                 self._harm += [note] if note not in self._harm else []
 
-    def _passing_side(self, test: str) -> Side | None:
+    def _passing_side(self, test: str, end: float) -> Side | None:
         try:
-            runs = self.setting.tests.machine(test)
-            run = self.statements.record(runs, test, TRACE_S)
+            runs = self.setting.tests.machine(test, end)
+            run = self.statements.record(runs, test, TRACE_S, end)
         except EvidenceError as error:
             self.problems.append(error.problem)
             return None

@@ -120,7 +120,7 @@ class ForcedPaths(PathSearcher):
     ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
     ...         return Path.from_events([(number, -1, int(answer["outcome"] == "passed"))])
     >>> class Tests(dict):
-    ...     def machine(self, name):
+    ...     def machine(self, name, end):
     ...         return OneDecision()
     >>> tests = Tests(test_price=RepeatedTest("test_price", OneDecision()))
     >>> setting = PathSetting(FailingTest("test_price", "test_cart.py"), tests, Known(folder), [])

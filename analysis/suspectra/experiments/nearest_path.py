@@ -11,6 +11,7 @@ import numpy as np
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
+from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.path_searching import Order, PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import truth
@@ -262,11 +263,11 @@ class NearestPath(PathSearcher):
     >>> from suspectra.experiments.runs import Answer
     >>> from suspectra.location import Location
     >>> class Known(Paths):
-    ...     def record(self, runs, test, seconds):
+    ...     def record(self, runs, test, seconds, end):
     ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
     ...         outcome, taken = (Outcome.FAILED, 1) if test == "test_free" else (Outcome.PASSED, 0)
     ...         return RecordedPath(Answer(outcome, 0.1, ""), Path.from_events([(number, -1, taken)]))
-    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name: None)
+    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name, end: None)
     >>> searcher = NearestPath(PathSetting(test, machines, Known(folder), ["test_price"]))
     >>> import time
     >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
@@ -292,7 +293,9 @@ class NearestPath(PathSearcher):
             if limits.over:
                 return
             try:
-                found = self.record(name)
+                found = self.record(name, limits.end)
+            except TimeIsUp:
+                return
             except EvidenceError as error:
                 self.problems.append(error.problem)
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -191,9 +192,9 @@ class PathSearcher(ABC):
     ...     def search(self, limits):
     ...         yield len(self.failing_run()), len(self.record(self.setting.passing[0]).path)
     >>> class Known(Paths):
-    ...     def record(self, runs, test, seconds):
+    ...     def record(self, runs, test, seconds, end):
     ...         return RecordedPath(Answer(Outcome.FAILED, 0.1, ""), Path.from_events([(0, -1, -1), (1, 0, 1)]))
-    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name: None)
+    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name, end: None)
     >>> searcher = Count(PathSetting(test, machines, Known(folder), ["test_price"]))
     >>> list(searcher.search(PathSearchLimits(end=0.0)))
     [(2, 2)]
@@ -223,20 +224,27 @@ class PathSearcher(ABC):
             When nothing can be found out about the test.
         """
 
-    def record(self, test: str) -> RecordedPath:
+    def record(self, test: str, end: float = math.inf) -> RecordedPath:
         """Run a test unaltered, and note its path.
 
         Parameters
         ----------
         test : str
             Its name.
+        end : float
+            When the test has to be over, as ``time.monotonic`` has it.
 
         Returns
         -------
         RecordedPath
             However the test ends.
+
+        Raises
+        ------
+        TimeIsUp
+            When it was not over by then.
         """
-        return self.setting.paths.record(self.setting.tests.machine(test), test, TRACE_S)
+        return self.setting.paths.record(self.setting.tests.machine(test, end), test, TRACE_S, end)
 
     def failing_run(self) -> Path:
         """Record the path of the failing test twice.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path as FilePath
@@ -109,7 +110,7 @@ class Paths:
     >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument, board])
     >>> exec(hook.code(str(cart), "cart.py", cart.read_bytes()), space)
     >>> class InThisProcess(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
     ...         board.limit(steps)
     ...         kind.apply(jobs[0])
     ...         _ = space["price"](True)
@@ -139,7 +140,7 @@ class Paths:
         self._tables: dict[str, PointDependences] = {}
         self._last: _Program | None = None
 
-    def record(self, runs: Runs, test: str, seconds: float) -> RecordedPath:
+    def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf) -> RecordedPath:
         """Run a test unaltered, and note its path.
 
         Parameters
@@ -150,13 +151,20 @@ class Paths:
             Its name.
         seconds : float
             How long it may take.
+        end : float
+            When it has to be over, as ``time.monotonic`` has it.
 
         Returns
         -------
         RecordedPath
             However the test ends.
+
+        Raises
+        ------
+        TimeIsUp
+            When it was not over by then.
         """
-        (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds)
+        (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds, end=end)
         return self.from_answer(answer)
 
     def from_answer(self, answer: RunAnswer) -> RecordedPath:

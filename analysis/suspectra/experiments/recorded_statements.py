@@ -119,7 +119,7 @@ class Statements:
         self._owner: list[int] = []
         self._first: dict[str, int] = {}
 
-    def record(self, runs: Runs, test: str, seconds: float) -> RecordedRun:
+    def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf) -> RecordedRun:
         """Run a test unaltered, and note what it executes.
 
         Parameters
@@ -130,13 +130,20 @@ class Statements:
             Its name.
         seconds : float
             How long it may take.
+        end : float
+            When it has to be over, as ``time.monotonic`` has it.
 
         Returns
         -------
         RecordedRun
             However the test ends.
+
+        Raises
+        ------
+        TimeIsUp
+            When it was not over by then.
         """
-        (answer,) = runs.ask(test, [STATEMENTS], steps=MAX_EVENTS, seconds=seconds)
+        (answer,) = runs.ask(test, [STATEMENTS], steps=MAX_EVENTS, seconds=seconds, end=end)
         return self.from_answer(answer)
 
     def from_answer(self, answer: RunAnswer) -> RecordedRun:
