@@ -176,6 +176,25 @@ class TestReading:
         assert read(("m", 5), m=source) == [("m", 1)]
         assert read(("m", 3), m=source) == [("m", 1)]
 
+    @pytest.mark.parametrize("decorator", [b"cache", b"functools.lru_cache(maxsize=1)  # once", b"lru_cache\n@traced"])
+    def test_what_a_function_without_parameters_computes_once(self, decorator):
+        source = TABLE + b"@%s\ndef rates():\n    low = min(RATES)\n    return low\n" % decorator
+        source += b"def rate():\n    return rates()\n"
+        below = decorator.count(b"\n")
+        assert read(("m", 7 + below), m=source) == [("m", 1), ("m", 4 + below), ("m", 5 + below)]
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            b"@cache\ndef rates(year):\n    return year\n",
+            b"@cached\ndef rates():\n    return 1\n",
+            b"def make():\n    @cache\n    def rates():\n        return 1\n    return rates\n",
+        ],
+    )
+    def test_not_what_may_be_computed_several_times(self, function):
+        source = function + b"def rate():\n    return rates()\n"
+        assert read(("m", source.count(b"\n")), m=source) == []
+
     def test_the_first_line_behind_a_byte_order_mark(self):
         assert read(("m", 3), m=codecs.BOM_UTF8 + TABLE + READING) == [("m", 1)]
 
@@ -297,7 +316,7 @@ class TestRanking:
 
     def test_it_says_that_it_runs_at_import(self, shop):
         text = suspectra(shop, "explain", "shop.py:3")
-        assert "This line runs at import; 1 of 1 failing and 0 of 1 passing tests read what it defines." in text
+        assert "This line runs once for all tests; 1 of 1 failing and 0 of 1 passing tests read what it defines." in text
         assert "Failing tests that read what it defines:\n    test_shop.py::test_price" in text
 
     def test_formulas_count_what_is_executed(self, shop):
@@ -308,6 +327,17 @@ class TestRanking:
         made = json.loads(suspectra(shop, "investigate", "--seconds", "5", "--format", "json"))
         assert {one["line"] for one in made["experiments"]} <= {9, 10}
         assert [one["line"] for one in made["suspects"]][:3].count(3) == 1
+
+    def test_what_only_the_first_test_computes_counts_for_those_that_use_it(self):
+        source = b"@cache\ndef rates():\n    return {}\ndef rate():\n    return rates()\n"
+        elements = elements_of(program=source)
+        at = {line: number for number, line in enumerate(elements.line.tolist())}
+        matrix = np.zeros((3, len(elements)), int)
+        matrix[0, [at[3], at[5]]] = matrix[1, at[5]] = 1
+        spectrum = Spectrum.from_matrix(matrix, failed=[False, True, False], elements=elements)
+        report = EVIDENCE.localize(spectrum, Program((), source_of=lambda path: source))
+        suspect = report.suspect_of(at[3])
+        assert (suspect.only_read, suspect.ef, suspect.ep) == (True, 1, 1)
 
     def test_a_definition_that_a_test_executes_counts_as_before(self):
         source = b"RATE = 19\ndef vat():\n    return RATE\n"

@@ -1,8 +1,9 @@
 r"""Definitions: statements outside of functions that give names values, and the statements that read these names.
 
 A table of keywords, a regular expression or a default of a class is evaluated while its module is imported, so no test
-executes it. Which tests depend on it shows where its name is read. Names are found among the words of a source, without
-a syntax tree, which would take more time and memory.
+executes it. Which tests depend on it shows where its name is read. The same is true of a function without parameters whose
+result is kept (`functools.cache`): only the test that happens to call it first executes its statements. Names are found
+among the words of a source, without a syntax tree, which would take more time and memory.
 
 A name that stands alone is one of the same module, or one that the module imports. What follows a dot is a name of any
 class or module, since the types of objects are not known. So a definition may seem to be read where it is not, which
@@ -47,13 +48,18 @@ _TARGETS = re.compile(
 _ITEMS = re.compile(_ITEM)
 _CHANGED = re.compile(rb"[ \t]*([^\W\d]\w*)\.[\w.]+\(")
 _HEAD = re.compile(rb"([ \t]*)(\w*)")
+_KEPT = re.compile(
+    rb"^@[ \t]*(?:functools[ \t]*\.[ \t]*)?(?:lru_)?cache[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:#[^\n]*)?\n"
+    rb"(?:@[^\n]*\n)*def[ \t]+(\w+)[ \t]*\([ \t]*\)",
+    re.MULTILINE,
+)
 _IMPORTS_ALL = re.compile(rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]+\*", re.MULTILINE)
 _KEYWORDS = frozenset(map(str.encode, keyword.kwlist)) - {b"from", b"import"}  # these are looked at
 
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    r"""Statements outside of functions that give names values, and the statements in functions that read the names.
+    r"""Statements that give names values once for all tests, and the statements in functions that read the names.
 
     Parameters
     ----------
@@ -220,7 +226,7 @@ def _names_in(
     )
     begin = line_start[np.minimum(line, len(line_start) - 1)].tolist()
     scope = function.tolist()
-    found = tuple(_definitions(source, begin, scope))
+    found = (*_definitions(source, begin, scope), *_kept_results(source, line_start, scope, headers))
     reading = {definition.element for definition in found}
     header_of = {int(np.searchsorted(line, at, "right")) - 1: number for number, at in headers}
     reads: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = defaultdict(list), defaultdict(list)
@@ -289,6 +295,18 @@ def _definitions(source: bytes, begin: list[int], scope: list[int]) -> Iterator[
         blocks.append((indent, in_class or head[2] == b"class"))
         for name in _assigned(source, offset) or _changed(source, offset):
             yield _Definition(name, element, in_class)
+
+
+def _kept_results(
+    source: bytes, line_start: Ints, scope: list[int], headers: tuple[tuple[int, int], ...]
+) -> Iterator[_Definition]:
+    """The statements of functions without parameters whose result is kept, under the name of the function."""
+    for match in _KEPT.finditer(source):
+        first, last = np.searchsorted(line_start[:-1], [match.start(), match.end()], "right") - 1
+        numbers = {number for number, line in headers if first <= line <= last}
+        for element, function in enumerate(scope):
+            if function in numbers:
+                yield _Definition(match[1], element, in_class=False)
 
 
 def _assigned(source: bytes, offset: int) -> list[bytes]:

@@ -91,8 +91,8 @@ class Suspect:
     changed : int
         How many of them passed before it changed, as far as that is known.
     only_read : bool
-        Whether it runs at import and tests read what it defines: then the counts and names are those of the tests that
-        do.
+        Whether it runs once for all tests, and these read what it defines: then the counts and names are those of the
+        tests that do.
 
     Examples
     --------

@@ -14,7 +14,8 @@ Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.tec
 evidence is missing is equal for all statements. Statements that no failing test executes come last.
 
 A definition outside of functions, such as a table or a regular expression, runs at import, so no test executes it. It
-counts as executed by the tests that execute a statement that reads its name (:mod:`suspectra.program.definitions`).
+counts as executed by the tests that execute a statement that reads its name (:mod:`suspectra.program.definitions`). So
+do the statements of a function without parameters whose result is kept, for the tests that call it.
 """
 
 from __future__ import annotations
