@@ -864,7 +864,7 @@ EXPLANATION_RESULT = (
     Field(
         "onlyRead",
         "boolean",
-        "Whether it runs once for all tests, and failing tests only read what it defines: then the tests are those that do.",
+        "Whether it runs once for all tests, and failing ones only read what it defines: the tests are those that do.",
     ),
     Field("examined, innocent", "boolean", "As in `Suspect`."),
 )

@@ -16,7 +16,6 @@ from suspectra.c_paths.debugger import UNALTERED, Debugger
 from suspectra.c_paths.disassembly import Disassembly
 from suspectra.c_paths.flow import Flow, unsteady
 from suspectra.c_paths.gdb_script import Switch
-from suspectra.c_paths.nearest import CNearestPath
 from suspectra.c_paths.searching import CPathSetting
 from suspectra.c_paths.switching import CSwitching
 from suspectra.c_paths.traced_build import FLAGS, RECORDER, TracedBuild
@@ -408,17 +407,6 @@ def test_a_test_that_starts_its_program_by_another_one_is_refused_before_it_runs
     with pytest.raises(EvidenceError, match="t1 starts its program by another one"):
         list(CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60)))
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_slow_passing_test_is_not_waited_for(runs):
-    half, slow = ((str(runs.folder / "program"), "half", "3"), ("sleep", "600"))
-    cases = [CCase("t1", half, str(runs.folder)), CCase("t2", slow, str(runs.folder))]
-    tests = TracedTests(cases, runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    search = CNearestPath(CPathSetting("t1", tests, ["t2"], spectrum, PathOptions(), Token()))
-    (report,) = search.search(PathSearchLimits(time.monotonic() + 1))
-    assert not report.complete
-    assert search.problems == []
 
 
 def test_without_gdb_the_cure_is_named(runs, monkeypatch):

@@ -316,7 +316,7 @@ class TestRanking:
 
     def test_it_says_that_it_runs_at_import(self, shop):
         text = suspectra(shop, "explain", "shop.py:3")
-        assert "This line runs once for all tests; 1 of 1 failing and 0 of 1 passing tests read what it defines." in text
+        assert "This line runs once for all tests; 1 of 1 failing and 0 of 1 passing tests read what it" in text
         assert "Failing tests that read what it defines:\n    test_shop.py::test_price" in text
 
     def test_formulas_count_what_is_executed(self, shop):

@@ -11,8 +11,8 @@ import pytest
 from suspectra.errors import EvidenceError
 from suspectra.evidence.sources import Sources
 from suspectra.experiments.nearest_path import NearestPath
-from suspectra.experiments.path_techniques import TECHNIQUES
 from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
+from suspectra.experiments.path_techniques import TECHNIQUES
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.output.paths import write_text

@@ -1,9 +1,9 @@
 r"""Definitions: statements outside of functions that give names values, and the statements that read these names.
 
 A table of keywords, a regular expression or a default of a class is evaluated while its module is imported, so no test
-executes it. Which tests depend on it shows where its name is read. The same is true of a function without parameters whose
-result is kept (`functools.cache`): only the test that happens to call it first executes its statements. Names are found
-among the words of a source, without a syntax tree, which would take more time and memory.
+executes it. Which tests depend on it shows where its name is read. The same is true of a function without parameters
+whose result is kept (`functools.cache`): only the test that happens to call it first executes its statements. Names are
+found among the words of a source, without a syntax tree, which would take more time and memory.
 
 A name that stands alone is one of the same module, or one that the module imports. What follows a dot is a name of any
 class or module, since the types of objects are not known. So a definition may seem to be read where it is not, which
