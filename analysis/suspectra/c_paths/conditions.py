@@ -146,8 +146,9 @@ class Conditions:
             if end is None or closing + 1 >= len(tokens):
                 return
             body = (tokens[closing + 1].line, tokens[end].line)
+        condition = Condition(tokens[at].text, lines, body)
         for line in range(lines[0], lines[1] + 1):
-            self._on.setdefault(line, []).append(Condition(tokens[at].text, lines, body))
+            self._on.setdefault(line, []).append(condition)
 
     def _do_body(self, at: int) -> tuple[int, int] | None:
         """The lines of the block between `do` and this `while`."""
