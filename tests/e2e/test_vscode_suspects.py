@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 TAX = "src/ledger/tax.py"
 FAULT = "ends = [*starts[1:], last]"
@@ -95,12 +94,6 @@ def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, w
     wait(lambda: len(bench.suspects()) > 10, "the lines of the function")
     assert len(bench.rows()) < 100  # what can be seen, and little more
     highest = bench.rows()[0]
-    started = time.perf_counter()
-    bench.press("End")
-    wait(lambda: any("line 5000," in row for row in bench.suspects()), "the last suspect")
-    last = time.perf_counter() - started
-    started = time.perf_counter()
-    bench.press("Home")
-    wait(lambda: bench.rows()[0] == highest, "the first row")
-    first = time.perf_counter() - started
+    last = bench.seconds_to("End", lambda: any("line 5000," in row for row in bench.suspects()))
+    first = bench.seconds_to("Home", lambda: bench.rows()[0] == highest)
     record_property("5000 suspects", f"to the last in {last:.2f} s, back in {first:.2f} s")
