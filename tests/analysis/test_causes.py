@@ -234,7 +234,7 @@ def test_each_alteration_of_the_example_is_made_once(subject):
     alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD), SmtSolver())
     made = []
     run = alterations.run
-    alterations.run = lambda job: made.append(job) or run(job)
+    alterations.run = lambda job, **how: made.append(job) or run(job, **how)
     searched(alterations)
     altered = [job for job in made if job["switched"] or job["replaced"]]
     values = [[(one["number"], one["text"], one["symbol"] != "") for one in job["replaced"]] for job in altered]
@@ -293,10 +293,10 @@ def test_a_search_ends_when_the_time_is_up_and_keeps_what_is_known(subject):
     late = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
     run = late.run
 
-    def stopping(job):
+    def stopping(job, **how):
         if job["switched"]:
             late.end = 0.0
-        return run(job)
+        return run(job, **how)
 
     late.run = stopping
     search, steps = searched(late)

@@ -179,7 +179,7 @@ class Alterations(StateAlterations):
     """Three nodes in a chain: another value of the first or the second makes a test of line 2 fail in line 3."""
 
     def __init__(self, *, passing=()):
-        def failing(job):
+        def failing(job, *, end):
             numbers = {value["number"] for value in job["replaced"]}
             if numbers & set(passing):
                 return Answer(Outcome.PASSED, 0.1, "")

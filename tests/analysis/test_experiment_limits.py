@@ -136,3 +136,19 @@ def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
         assert machine.tests == set(names)
         (answer,) = machine.ask(names[-1], [{"kind": "plain"}], steps=100, seconds=20)
     assert answer["outcome"] == "passed"
+
+
+WAITS = "import time\n\ndef total(net):\n    vat = net - 4\n    time.sleep(60 * vat)\n    return vat\n"
+
+
+def test_the_time_of_a_search_for_causes_is_kept(tmp_path, capsys):
+    (tmp_path / "cart.py").write_text(WAITS)
+    (tmp_path / "test_cart.py").write_text("from cart import total\n\ndef test_total():\n    assert total(4) == 7\n")
+    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    arguments = ["test_cart.py::test_total", "--seconds", "3", "--format", "json", "--workspace", str(tmp_path)]
+    run(["causes", *arguments, "--", *PYTEST])
+    found = json.loads(capsys.readouterr().out)
+    assert found["alterations"] > 0
+    assert found["seconds"] < 3 + 1
+    assert not found["complete"]

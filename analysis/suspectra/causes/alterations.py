@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, product
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from suspectra.cancellation import check
 from suspectra.causes.progress import Progress
@@ -34,7 +35,13 @@ _NUMERIC = (int, float, str)  # what a symbol can stand for
 _NUMBERS = (int, float, Decimal, Fraction)  # what can be 0
 
 Parts: TypeAlias = Mapping[Part, object]
-Run: TypeAlias = Callable[[Job], Answer]
+
+
+class _Run(Protocol):
+    """Runs the test once."""
+
+    def __call__(self, job: Job, *, end: float = math.inf) -> Answer:
+        """How it ends with what the job alters; `TimeIsUp` where it was not over at `end`."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class StateAlterations:
     Parameters
     ----------
     run : callable
-        Runs the test once; takes a job and gives the answer.
+        Runs the test once; takes a job and the end of the time, and gives the answer.
     points : mapping of int to Point
         Where each node is altered; nodes without one can't be.
     decisions : set of int
@@ -161,7 +168,7 @@ class StateAlterations:
     A program that passes if its first decision comes out the other way:
 
     >>> from suspectra.experiment import Outcome
-    >>> def run(job):
+    >>> def run(job, *, end=0.0):
     ...     switched = Point("cart.py", 0, 1) in job["switched"]
     ...     return Answer(Outcome.PASSED if switched else Outcome.FAILED, 0.1, "" if switched else "AssertionError")
     >>> points = {4: Point("cart.py", 0, 1), 6: Point("cart.py", 1, 1)}
@@ -176,7 +183,7 @@ class StateAlterations:
     False
     """
 
-    run: Run
+    run: _Run
     points: Mapping[int, Point]
     decisions: frozenset[int]
     values: KnownValues
@@ -253,7 +260,7 @@ class StateAlterations:
         if time.monotonic() >= self.end:
             raise TimeIsUp
         self.count += 1
-        return StatesRun.from_answer(self.run(states.to_json()))
+        return StatesRun.from_answer(self.run(states.to_json(), end=self.end))
 
     def place_of_failure(self, run: StatesRun) -> tuple[str, tuple[str, int] | None]:
         """Say where a run failed.

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from suspectra.causes import solver
@@ -183,7 +184,7 @@ class Inquiry:
         if not solver.is_available():
             self.problems.append(solver.missing_solver())
         alterations = StateAlterations(
-            lambda job: test.alone(job, TIME_BOUND_S),
+            partial(test.alone, most_seconds=TIME_BOUND_S),
             points_of(trace),
             frozenset((trace.outcome >= 0).nonzero()[0].tolist()),
             values,
