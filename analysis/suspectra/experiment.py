@@ -39,6 +39,9 @@ class Outcome(str, Enum):
     """The whole test passes, set-up and clean-up included, in a process of its own."""
     FAILED = "failed"
     SKIPPED = "skipped"
+    """The test is skipped, or passes without the check that failed: its function is not called, or what it raises is
+    caught, as when a decorator of the program around it is altered.
+    """
     STEPS = "steps"
     """It made far more decisions than the failing run: it was probably caught in a loop."""
     TIMEOUT = "timeout"

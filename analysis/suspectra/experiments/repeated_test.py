@@ -116,6 +116,7 @@ class RepeatedTest:
         self.pending = 0
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
+        self._check = self.trace.answer.noted.get("check") if fails else None
         self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None
         self._only_cold = self._warm.files_unlike(self.trace) if self._warm else frozenset()
@@ -236,6 +237,17 @@ class RepeatedTest:
         """
         seconds = min(self._seconds, max(most_seconds, 2 * self.trace.answer.seconds))
         (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
+        alone = answer_of(answer)
+        return self._confirmed(job, seconds, end) if self._check and alone.outcome.repairs else alone
+
+    def _confirmed(self, job: Job, seconds: float, end: float) -> Answer:
+        """How a run in a process of its own ends, looking whether it goes through the check that failed unaltered.
+
+        Watching slows it down, so this is for repairs.
+        """
+        if self._check:
+            job = {**job, "check": self._check}
+        (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
         return answer_of(answer)
 
     def _fails_otherwise(self, answer: Answer) -> bool:
@@ -268,10 +280,12 @@ class RepeatedTest:
         known = dict(zip(shared, self._try_together([alterations[n] for n in shared], end), strict=False))
         for n, alteration in enumerate(alterations):
             answer = known.get(n)
-            if answer is None or (self.fails and answer.outcome.repairs):
+            repairs = answer is not None and self.fails and answer.outcome.repairs
+            if answer is None or repairs:
                 if time.monotonic() >= end + (CONFIRMING_S if answer else 0):
                     return
-                answer = self.alone(alteration.to_json(), end=end + CONFIRMING_S)
+                job, latest = alteration.to_json(), end + CONFIRMING_S
+                answer = self._confirmed(job, self._seconds, latest) if repairs else self.alone(job, end=latest)
             yield answer
 
     def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:

@@ -8,6 +8,7 @@ from typing import TypedDict
 from suspectra_recorder.experiments.assignments import Assignment
 from suspectra_recorder.experiments.call_marks import Body
 from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.experiments.failed_check import FailedCheck
 from suspectra_recorder.experiments.statement_marks import Statement
 from suspectra_recorder.instrumentation import own
 
@@ -160,6 +161,8 @@ class Job(_Kind, total=False):
     """Before which executed statement the state is read or changed, from 0."""
     changes: list[MemoryChange]
     """What is changed there."""
+    check: FailedCheck
+    """What failed in an unaltered run: a run that passes without it is answered as ``skipped``."""
     fork: Callable[[int], bool]
     """Forks for one of these; never written, since only the process that runs the test adds it."""
 
@@ -329,6 +332,8 @@ class Findings(TypedDict, total=False):
 
     reached: int
     """How often something was altered."""
+    check: FailedCheck
+    """Where the failure of an unaltered run left the code of the test."""
     decisions: list[int]
     """For each decision twice its number, and 1 more where it came out true."""
     sites: list[tuple[str, int, Sequence[Site]]]

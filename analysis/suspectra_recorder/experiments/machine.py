@@ -15,6 +15,7 @@ import pytest
 
 from suspectra_recorder.experiments.children import Children
 from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
+from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
 from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
@@ -134,6 +135,8 @@ class _Machine:
         self._examples: dict[str, int] = {}
         self._attempt = Attempt()
         self._exception = self._message = ""
+        self._check: FailedCheck | None = None
+        self._unaltered = False
 
     # while pytest starts
 
@@ -293,12 +296,16 @@ class _Machine:
         if again:
             _forget_last_run(item)
         self._attempt, self._exception, self._message = Attempt(), "", ""
+        self._check, self._unaltered = None, job["kind"] == "trace"
         kind = self.kinds[job["kind"]]
         steps, examples = request["steps"], self._examples[item.nodeid]  # a repaired test goes through them all
         self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
         kind.apply(job)
+        watched = WatchedCheck(job["check"]) if "check" in job else None
+        if watched:
+            watched.begin()
         began = time.perf_counter()
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -308,12 +315,16 @@ class _Machine:
         seconds = time.perf_counter() - began
         stopped = self.board.stopped
         self.board.leave()
+        if watched and watched.end() and outcome == "passed":
+            outcome = "skipped"
         answer: RunAnswer = {
             "outcome": "steps" if stopped else outcome,
             "exception": self._exception,
             "message": self._message,
             "seconds": seconds,
         }
+        if self._check:
+            answer["check"] = self._check
         if left_out := self._left_out():
             answer["left_out"] = left_out
         answer.update(kind.take_back())  # type: ignore[typeddict-item]  # some of the same keys
@@ -327,6 +338,9 @@ class _Machine:
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
+            if self._unaltered and self._check is None:
+                name, is_test = call.excinfo.type.__name__, self.hook.is_test_code
+                self._check = failed_check(call.excinfo.tb, name, str(item.path), is_test)
         outcome: Any = "failed" if failed else "passed" if call.excinfo is None else "skipped"
         when: Any = call.when
         return pytest.TestReport(

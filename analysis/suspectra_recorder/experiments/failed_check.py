@@ -1,0 +1,164 @@
+"""Where test code fails, and whether an altered run that passes went through there.
+
+A test also passes when an alteration keeps its code from being called, as in a decorator of the program around it, or
+when the exception that shows the fault is caught before pytest sees it. Neither repairs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, TypedDict
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import sys
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
+
+__builtins__ = own.builtins
+
+
+class FailedCheck(TypedDict):
+    """Where the failure of a test leaves the test's code, or that of a fixture.
+
+    Examples
+    --------
+    >>> check: FailedCheck = {
+    ...     "path": "/w/test_a.py", "function": "test_a", "begins": 3, "line": 5, "exception": "KeyError",
+    ... }
+    >>> check["line"]
+    5
+    """
+
+    path: str
+    """The file, as the code itself names it."""
+    function: str
+    """The name of its code."""
+    begins: int
+    """The first line of its code."""
+    line: int
+    """Where the exception came from, or passed through."""
+    exception: str
+    """The name of its type."""
+
+
+def failed_check(
+    traceback: TracebackType | None, exception: str, module: str, is_test: Callable[[str], bool]
+) -> FailedCheck | None:
+    r"""Find where a failure leaves the code of a test.
+
+    Parameters
+    ----------
+    traceback : traceback or None
+        Of the exception that ended the test.
+    exception : str
+        The name of its type.
+    module : str
+        The file of the test.
+    is_test : callable
+        Whether a file is test code.
+
+    Returns
+    -------
+    FailedCheck or None
+        The outermost function of that file, or else of other test code, such as a fixture; None where there is none.
+
+    Examples
+    --------
+    >>> source = "def test_price():\n    prices = {}\n    assert prices['DE'] == 19\n"
+    >>> space = {}
+    >>> exec(compile(source, "test_price.py", "exec"), space)
+    >>> try:
+    ...     space["test_price"]()
+    ... except KeyError as error:
+    ...     found = failed_check(error.__traceback__, "KeyError", "test_price.py", lambda path: False)
+    >>> found["function"], found["line"]
+    ('test_price', 3)
+    """
+    found: FailedCheck | None = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        own_code = code.co_filename == module
+        if own_code or (found is None and is_test(code.co_filename)):
+            found = {
+                "path": code.co_filename,
+                "function": code.co_name,
+                "begins": code.co_firstlineno,
+                "line": traceback.tb_lineno,
+                "exception": exception,
+            }
+        if own_code:
+            return found
+        traceback = traceback.tb_next
+    return found
+
+
+class WatchedCheck:
+    r"""Watches a run for the check that failed without an alteration.
+
+    Parameters
+    ----------
+    check : FailedCheck
+        What the unaltered run said.
+
+    Examples
+    --------
+    >>> source = "def test_price():\n    assert 1 == 2\n"
+    >>> space = {}
+    >>> exec(compile(source, "test_price.py", "exec"), space)
+    >>> watched = WatchedCheck(
+    ...     {"path": "test_price.py", "function": "test_price", "begins": 1, "line": 2, "exception": "AssertionError"}
+    ... )
+    >>> watched.begin()
+    >>> watched.end()  # the test was not called
+    True
+    >>> watched.begin()
+    >>> try:
+    ...     space["test_price"]()
+    ... except AssertionError:
+    ...     pass
+    >>> watched.end()  # it was, and what it raised was caught
+    True
+    """
+
+    def __init__(self, check: FailedCheck):
+        self._check = check
+        self._called = self._raised = False
+        self._before: TraceFunction | None = None
+
+    def begin(self) -> None:
+        """Watch the calls of this thread from now on."""
+        self._called = self._raised = False
+        self._before = sys.gettrace()
+        sys.settrace(self._call)
+
+    def end(self) -> bool:
+        """Watch no longer.
+
+        Returns
+        -------
+        bool
+            Whether the run did without the check: its function was not called, or raised the same there again. False
+            where the test itself traced calls, so that nothing is known.
+        """
+        watched = sys.gettrace() == self._call
+        sys.settrace(self._before)
+        return watched and (self._raised or not self._called)
+
+    def _call(self, frame: FrameType, event: str, value: object) -> TraceFunction | None:
+        """A call begins, or goes on; Python calls this."""
+        code, check = frame.f_code, self._check
+        if code.co_name != check["function"] or code.co_firstlineno != check["begins"]:
+            return None
+        if code.co_filename != check["path"]:
+            return None
+        self._called = True
+        frame.f_trace_lines = False
+        return self._inside
+
+    def _inside(self, frame: FrameType, event: str, value: object) -> TraceFunction:
+        if event == "exception" and frame.f_lineno == self._check["line"]:
+            assert isinstance(value, tuple)
+            self._raised = self._raised or value[0].__name__ == self._check["exception"]
+        return self._inside

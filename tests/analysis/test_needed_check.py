@@ -1,0 +1,77 @@
+"""A test that passes without the check that failed is not repaired."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from suspectra.cli import run
+
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+CART = "def total(net, vat):\n    return net - vat\n\n"
+TIMED = (
+    "def timed(function):\n    def call(*arguments):\n        if callable(function):\n"
+    "            return function(*arguments)\n        return 0\n    return call\n"
+)
+CLOCK = (
+    "class Clock:\n    def __enter__(self):\n        self.quiet = False\n\n"
+    "    def __exit__(self, *error):\n        if self.quiet:\n            return True\n        return False\n"
+)
+CHECK = "assert total(20, 4) == 24\n"
+PROGRAMS = {
+    "decorated": (TIMED, f"from cart import timed, total\n\n@timed\ndef test_total():\n    {CHECK}"),
+    "a method": (
+        TIMED,
+        "import unittest\nfrom cart import timed, total\n\nclass TestCart(unittest.TestCase):\n    @timed\n"
+        "    def test_total(self):\n        self.assertEqual(total(20, 4), 24)\n",
+    ),
+    "a fixture": (
+        TIMED,
+        "import pytest\nfrom cart import timed, total\n\n@pytest.fixture\n@timed\ndef price():\n    " + CHECK + "\n"
+        "def test_total(price):\n    pass\n",
+    ),
+    "with": (CLOCK, f"from cart import Clock, total\n\ndef test_total():\n    with Clock():\n        {CHECK}"),
+    "a function of the test": (
+        CLOCK + TIMED,
+        "from cart import Clock, total\n\ndef test_total():\n    def check():\n        " + CHECK + "    with Clock():\n"
+        "        check()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("technique", ["muse", "switching", "value-replacement"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_does_without_the_check_repairs_nothing(tmp_path, capsys, program, technique):
+    source, test = PROGRAMS[program]
+    (tmp_path / "cart.py").write_text(CART + source)
+    (tmp_path / "test_cart.py").write_text(test)
+    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    arguments = ["--technique", technique, "--seconds", "60", "--format", "json", "--workspace", str(tmp_path)]
+    run(["investigate", *arguments, "--", *PYTEST])
+    made = json.loads(capsys.readouterr().out)["experiments"]
+    repairs = {one["line"] for one in made if one["outcome"] == "passed"}
+    assert repairs == ({2} if technique != "switching" else set())
+    assert {one["line"] for one in made if one["outcome"] == "skipped"} or technique == "value-replacement"
+
+
+REACHED = (
+    "from cart import total\n\ndef test_total():\n    if total(20, 4) != 24:\n        raise ValueError('no total')\n"
+)
+TRACES = (
+    "import sys\nfrom cart import total\n\ndef test_total():\n    before = sys.gettrace()\n    sys.settrace(None)\n"
+    f"    {CHECK}    sys.settrace(before)\n"
+)
+
+
+@pytest.mark.parametrize("test", [REACHED, TRACES], ids=["raised by the test", "traces calls"])
+def test_what_a_repaired_test_does_not_reach_or_can_not_be_watched_is_a_repair(tmp_path, capsys, test):
+    (tmp_path / "cart.py").write_text(CART)
+    (tmp_path / "test_cart.py").write_text(test)
+    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    arguments = ["--technique", "muse", "--seconds", "60", "--format", "json", "--workspace", str(tmp_path)]
+    run(["investigate", *arguments, "--", *PYTEST])
+    made = json.loads(capsys.readouterr().out)["experiments"]
+    assert {one["action"] for one in made if one["outcome"] == "passed"} == {"`-` → `+`"}
