@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager : pytest.PytestPluginManager
         Has pytest's configuration, as far as it has been read.
     """
+    _keep_our_asserts(pluginmanager)
     config = pluginmanager.get_plugin("pytestconfig")
     if VARIABLE in os.environ and config is not None:
         config.add_cleanup(partial(_end, config, sys.exc_info()[1]))
@@ -40,6 +41,18 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         _declare(option, parser, group)
     if config is not None and hasattr(config, "rootpath") and _asked_for(config):
         _start_early(config)
+
+
+def _keep_our_asserts(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let Python load the recorder from its compiled files.
+
+    pytest rewrites the asserts of all that is installed with a plugin. The recorder has nothing to rewrite, and where
+    no compiled files are written, each run would compile all of it. Another pytest may name this set otherwise; then
+    it only takes longer.
+    """
+    marked = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("suspectra_recorder")
 
 
 def _declare(option: Option, parser: pytest.Parser, group: pytest.OptionGroup) -> None:

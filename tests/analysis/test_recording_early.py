@@ -263,3 +263,30 @@ def test_a_sitecustomize_that_fails_does_as_it_would(work):
     command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-c", "print(1)"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ("mine" in plain.stderr, plain.stdout) == ("mine" in done.stderr, done.stdout) == (True, "1\n")
+
+
+LOADERS = """\
+import sys
+
+NEEDED = {"suspectra_recorder", "suspectra_recorder.pytest_plugin", "suspectra_recorder.options"}
+NEEDED |= {"suspectra_recorder.instrumentation", "suspectra_recorder.instrumentation.standard_library"}
+
+def test_loaders():
+    loaders = {
+        name: type(module.__loader__).__name__
+        for name, module in sys.modules.items()
+        if name.startswith("suspectra_recorder") and name not in NEEDED
+    }
+    assert loaders
+    assert set(loaders.values()) == {"SourceFileLoader"}, loaders
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [("pytest", "--suspectra"), ("suspectra", "record", "--", sys.executable, "-m", "pytest")]
+)
+def test_pytest_does_not_rewrite_the_recorder_at_each_start(tmp_path, command):
+    (tmp_path / "test_loaders.py").write_text(LOADERS)
+    words = [sys.executable, "-m", *command, *OPTIONS]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
