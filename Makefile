@@ -24,7 +24,7 @@ help:
 $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Suspectra needs Python 3.10 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./analysis --editable '.[$(EXTRAS)]'
+	tests/pythons/install $(BIN)/python --editable ./analysis --editable '.[$(EXTRAS)]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/plugins --requirement tests/plugins.txt
 	@touch $@
 
