@@ -67,6 +67,12 @@ export function noLongerSuspect(location: string): Html {
 <div class="actions"><button data-action="next">${t('Next Suspect')}</button></div>`;
 }
 
+/** The content for a line that was a suspect until no test failed any more. */
+export function nothingFails(location: string): Html {
+  return html`<h1>${location}</h1>
+<p class="notice">${t('No test failed in the last run, so this line is not a suspect any more.')}</p>`;
+}
+
 /** The content while no server runs. */
 export function serverNotRunning(location: string): Html {
   return html`<h1>${location}</h1><p class="soft">${t('The server is not running.')}</p>`;

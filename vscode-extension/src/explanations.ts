@@ -4,10 +4,19 @@ import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
 import type { Server } from './client';
-import { type Action, ACTIONS, explanation, noLongerSuspect, STYLE, serverNotRunning } from './explanationPage';
+import {
+  type Action,
+  ACTIONS,
+  explanation,
+  noLongerSuspect,
+  nothingFails,
+  STYLE,
+  serverNotRunning,
+} from './explanationPage';
 import { t } from './l10n';
 import { moved } from './lines';
 import type { Model } from './model';
+import type { Html } from './html';
 import { Panel } from './panel';
 import { open } from './locations';
 import { destination, type Explanation, methods, type Reasons, serverCommands, type Test } from './protocol';
@@ -69,16 +78,21 @@ export class Explanations implements vscode.Disposable {
     }
     const location = this.reasons ? locationText(this.reasons.location) : t('This line');
     this.reasons = reasons ?? this.reasons;
-    const content = reasons
-      ? explanation(reasons)
-      : 'technique' in this.model.condition
-        ? noLongerSuspect(location)
-        : serverNotRunning(location);
+    const content = reasons ? explanation(reasons) : this.without(location);
     if (reveal) {
       this.panel.show(content);
     } else {
       this.panel.update(content);
     }
+  }
+
+  /** What there is to say about a line that has no explanation. */
+  private without(location: string): Html {
+    const { condition } = this.model;
+    if (!('technique' in condition)) {
+      return serverNotRunning(location);
+    }
+    return condition.state === 'noFailingTests' ? nothingFails(location) : noLongerSuspect(location);
   }
 
   private handle(message: string): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { answer } from '../src/answerPage';
-import { explanation, noLongerSuspect } from '../src/explanationPage';
+import { explanation, noLongerSuspect, nothingFails } from '../src/explanationPage';
 import { html, page } from '../src/html';
 import { format, setTranslator, t } from '../src/l10n';
 import type { CodeLocation, Reasons, Test } from '../src/protocol';
@@ -117,6 +117,8 @@ describe('an explanation', () => {
 
   it('says when a line is not a suspect any more', () => {
     expect(noLongerSuspect('a.py:3').text).toContain('not a suspect any more');
+    expect(nothingFails('a.py:3').text).toContain('No test failed in the last run');
+    expect(nothingFails('a.py:3').text).not.toContain('data-action="next"');
   });
 });
 
