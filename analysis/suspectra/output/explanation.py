@@ -127,5 +127,5 @@ def _no_statement(report: RankedReport, file: str, line: int) -> Problem:
     lines = elements.line[elements.in_file(file)]
     if not len(lines):
         return Problem(file, "", "it was not measured", "name a file of the ranking, as `suspectra rank` prints it")
-    near = int(lines[abs(lines - line).argmin()])
+    near = int(min(lines.tolist(), key=lambda one: abs(one - line)))  # `line` may be too large for an array
     return Problem(file, f"line {line}", "there is no statement on it", f"name line {near}, the nearest one")

@@ -12,15 +12,13 @@ from suspectra.console import parse_location
 from suspectra.evidence.sources import Sources
 from suspectra.localization import Localized
 from suspectra.output.agent import (
-    NOTICE,
     affected_tests_answer,
-    as_data,
     explanation_answer,
     failing_tests_answer,
-    fitted,
     ranking_answer,
 )
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.bounded import NOTICE, as_data, as_json, fitted
 from suspectra.output.ranking import Listing
 from suspectra.quantity import many
 from suspectra.selection.selection import select
@@ -111,13 +109,13 @@ class Known:
         """Tell which lines are suspicious."""
         return ranking_answer(self._listing, self._sources, budget, top)
 
-    def explain(self, place: str) -> ExplanationAnswer:
+    def explain(self, place: str, budget: int) -> ExplanationAnswer:
         """Tell why a line has its rank."""
         file, line = parse_location(self._root, place)
         element = self._localized.report.spectrum.elements.at(file, line)
         group = None if element is None else self._localized.group_of(element)
         report = group.report if group is not None else self._localized.report
-        return explanation_answer(report, self._localized.evidence, file, line, self._sources)
+        return explanation_answer(report, self._localized.evidence, file, line, self._sources, budget)
 
     def failing_tests(self, budget: int) -> FailingTestsAnswer:
         """Tell which tests fail."""
@@ -125,10 +123,10 @@ class Known:
 
     def after_run(self, top: int, budget: int) -> RunAnswer:
         """Tell how a run ended in which tests failed."""
-        ranking = self.rank(top, budget)
-        outcome = ranking["tests"]
-        ended = f"of {many(outcome['failed'] + outcome['passed'], 'test')} {outcome['failed']} failed"
-        return {"notice": NOTICE, "ended": ended, "ranking": ranking}
+        counts = self._localized.report.spectrum.counts
+        ended = f"of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed"
+        answer: RunAnswer = {"notice": NOTICE, "ended": ended, "ranking": None}
+        return {**answer, "ranking": self.rank(top, budget - len(as_json(answer)))}
 
 
 def affected_tests(root: Path, budget: int) -> AffectedTestsAnswer:
