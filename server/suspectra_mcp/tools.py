@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import click
 from mcp.server import MCPServer
@@ -19,7 +19,8 @@ from pydantic import Field
 from typing_extensions import Unpack
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, SuspectraError
+from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
+from suspectra.evidence.discovery import require_no_c
 from suspectra.localization import RankingOptions, localize
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
 from suspectra.output.bounded import as_data, as_json, refusal
@@ -88,6 +89,12 @@ class Workspace:
         """Tell which tests changes can affect."""
         return affected_tests(self.root, budget)
 
+    def after_no_test(self, trouble: str, named: bool) -> NoReturn:
+        """Refuse to rank after a run in which no test ran."""
+        require_no_c(self.root)
+        cure = _NAMES if named else "let the user say what runs the tests, behind --"
+        raise UsageError(Problem("", "", trouble, cure))
+
 
 def make_server(workspace: Workspace, commands: Commands, permissions: Permissions) -> MCPServer:
     """Make the server.
@@ -140,9 +147,10 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
             await context.report_progress(progress.done, progress.total or None, str(progress))
 
         ran = await commands.record(list(map(_named, tests)), all_tests=all_tests, notify=notify)
+        if ran.status == _NO_TESTS:
+            return await _answered(partial(workspace.after_no_test, ran.trouble, bool(tests)))
         if ran.trouble:
-            cure = f". Fix: {_NAMES}" if tests and ran.status == _NO_TESTS else ""
-            raise ToolError(refusal(f"{ran.trouble}{cure}"))
+            raise ToolError(refusal(ran.trouble))
         try:
             return _result(await asyncio.to_thread(lambda: workspace.known().after_run(TOP, budget)))
         except NothingToRank as error:

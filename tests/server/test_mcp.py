@@ -316,6 +316,23 @@ def test_a_question_that_has_no_answer_says_why(checkout):
     assert [cause in text for text, (_, _, cause) in zip(texts, REFUSED, strict=True)] == [True] * len(REFUSED)
 
 
+def test_tests_of_c_are_not_run_as_tests_of_python(tmp_path):
+    program = "int main(int argc, char **argv) {\n    return argc > 1 && argv[1][0] == 'b';\n}\n"
+    (tmp_path / "check.c").write_text(program)
+    (tmp_path / "tests").write_text("a\nb\n")
+    subprocess.run(["gcc", "--coverage", "check.c", "-o", "check"], cwd=tmp_path, check=True, timeout=60)
+    command = [*SUSPECTRA, "record-c", "--command", "./check {test}", "--tests", "tests"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60)
+
+    async def conversation(session):
+        return [await session.call(name) for name in ("affected_tests", "run_tests", "rank")]
+
+    (affected, ran, ranking), _ = talk(tmp_path, conversation, "--trusted", answer=NO_QUESTIONS)
+    assert "Fix: build the program, and run `suspectra record-c` as before" in affected
+    assert "Fix: build the program, and run `suspectra record-c` as before" in ran
+    assert ranking["groups"][0]["suspects"]
+
+
 def test_a_refusal_marks_texts_of_the_project_as_data(hostile):
     async def conversation(session):
         return await session.call("causes", test="no_such_test", seconds=5)

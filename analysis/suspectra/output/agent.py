@@ -263,7 +263,7 @@ def affected_tests_answer(selection: Selection, budget: int) -> AffectedTestsAns
             "more_failed": max(0, len(selection.failed) - most),
             "affected": affected,
             "more_affected": max(0, len(selection.affected) - most),
-            "not_known": as_data(selection.notice()),
+            "not_known": as_data(selection.notice() if selection.known else selection.summary()),
         }
 
     return fitted(answer, max(len(selection.failed), len(selection.affected), 1), budget)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
 from suspectra.console import parse_location
+from suspectra.evidence.discovery import require_no_c
 from suspectra.evidence.sources import Sources
 from suspectra.localization import Localized
 from suspectra.output.agent import (
@@ -131,7 +132,10 @@ class Known:
 
 def affected_tests(root: Path, budget: int) -> AffectedTestsAnswer:
     """Tell which tests changes can affect."""
-    return affected_tests_answer(select(str(root)), budget)
+    selection = select(str(root))
+    if not selection.known:
+        require_no_c(root)
+    return affected_tests_answer(selection, budget)
 
 
 def without_ranking(cause: str) -> RunAnswer:
