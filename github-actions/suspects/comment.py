@@ -39,7 +39,10 @@ def main() -> int:
             body = {"body": f"{MARK}\n{_shortened(report)}"}
             _ask(*(("POST", issue) if former is None else _edit(repository, former)), body)
         elif former is not None:
-            _ask(*_edit(repository, former), {"body": f"{MARK}\nNo test fails any more."})
+            _ask(
+                *_edit(repository, former),
+                {"body": f"{MARK}\nThere are no suspects any more: no test failed, or nothing could be ranked."},
+            )
     except urllib.error.HTTPError as error:
         if error.code in (401, 403, 404):
             print(
@@ -55,7 +58,8 @@ def _former(issue: str) -> int | None:
     for page in range(1, PAGES + 1):
         comments = _ask("GET", f"{issue}?per_page={PER_PAGE}&page={page}")
         for comment in comments:
-            if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
+            by = comment["user"] or {}  # who has deleted the account has no name any more
+            if by.get("type") == "Bot" and (comment["body"] or "").startswith(MARK):
                 return int(comment["id"])
         if len(comments) < PER_PAGE:
             break
