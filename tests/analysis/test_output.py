@@ -246,6 +246,14 @@ def test_spreadsheets_take_nothing_for_a_formula(nasty):
     assert len(rows) == 3
 
 
+def test_no_line_of_source_fills_a_comment(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("def f():\n" + 3 * f"    x = '{9_000 * 'x'}'\n")
+    ranking = ranking_of([f"test_{9_000 * 'a'}", "b", "c"], function=9_000 * "f")
+    text = text_of(write_markdown, ranking, Sources(tmp_path))
+    assert max(map(len, text.splitlines())) < 1_000
+
+
 @pytest.mark.parametrize("nasty", NASTY)
 def test_markdown_stays_a_table(tmp_path, nasty):
     ranking = ranking_of([nasty, "b", "c"], function=nasty)
