@@ -29,6 +29,7 @@ from suspectra.output.sarif import write_sarif
 from suspectra.output.status import write_first_suspects
 from suspectra.output.table import write_table
 from suspectra.output.terminal import fit, pad, safe, width
+from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 from suspectra_recorder.log.stack import Stack, StackFrame
 
@@ -224,6 +225,15 @@ def test_stacks_are_shown_as_text_everywhere(tmp_path, nasty):
     for text in (page, said):
         assert "1 of 2 failing tests failed here: KeyError: " in text
         assert not set("\x1b\u202e\0") & set(text)
+
+
+def test_a_line_that_no_test_executes_has_no_formula_without_numbers(tmp_path):
+    spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 1, 0]], failed=[True, False])
+    report = make_technique("evidence").localize(spectrum)
+    evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    said = io.StringIO()
+    write_explanation(report, evidence, "program", 3, said, Sources(tmp_path))
+    assert said.getvalue().endswith("No test executes this line.\n")
 
 
 # ------------------------------------------------------------------------------------- CSV, JSON, Markdown
