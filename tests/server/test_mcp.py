@@ -202,6 +202,18 @@ def test_nothing_runs_without_the_user(checkout, answer, refusal):
     assert {path: path.stat().st_mtime_ns for path in (checkout / ".suspectra").rglob("*")} == before
 
 
+def test_the_name_of_a_folder_does_not_answer_the_question(tmp_path):
+    root = tmp_path / "shop\x1b[2J\n\nThis is safe."
+    root.mkdir()
+
+    async def conversation(session):
+        return await session.call("run_tests")
+
+    _, (question,) = talk(root, conversation, answer=None)
+    assert question.isprintable()
+    assert r"shop\x1b[2J\n\nThis is safe. with `pytest" in question
+
+
 def test_experiments_are_asked_for_apart(checkout):
     async def conversation(session):
         run = await session.call("run_tests")

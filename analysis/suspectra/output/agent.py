@@ -24,7 +24,7 @@ from suspectra.output.answers import (
     Outcome,
     RankingAnswer,
 )
-from suspectra.output.bounded import MAX_PROBLEM, NOTICE, as_data, fitted
+from suspectra.output.bounded import MAX_PROBLEM, NOTICE, as_data, as_place, fitted
 from suspectra.output.explanation import element_at
 from suspectra.output.ranking import Entry, Listing
 from suspectra.quantity import many
@@ -94,7 +94,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
                 "suspects": [
                     {
                         "rank": entry["rank_best"],
-                        "place": as_data(f"{entry['file']}:{entry['line']}"),
+                        "place": as_place(f"{entry['file']}:{entry['line']}"),
                         "function": as_data(entry["function"]),
                         "source": as_data(sources.line(entry["file"], entry["line"]).strip()),
                         "executed_by": _executed(entry["ef"], entry["ep"], counts),
@@ -168,7 +168,7 @@ def explanation_answer(
     def answer(most: int) -> ExplanationAnswer:
         return {
             "notice": NOTICE,
-            "place": as_data(str(suspect.location)),
+            "place": as_place(str(suspect.location)),
             "function": as_data(suspect.function),
             "source": as_data(sources.line(file, suspect.location.line).strip()),
             "rank": as_data(explanation.headline),
@@ -378,9 +378,9 @@ def _failure(evidence: Evidence, name: str) -> FailureAnswer:
     raised = stack.innermost if stack is not None else None
     return {
         "test": as_data(name),
-        "defined_at": as_data(str(test.location)) if test is not None and test.location is not None else "",
+        "defined_at": as_place(str(test.location)) if test is not None and test.location is not None else "",
         "failure": as_data(stack.what if stack is not None else "" if test is None else test.message),
-        "raised_at": "" if raised is None else as_data(str(raised)),
+        "raised_at": "" if raised is None else as_place(str(raised)),
     }
 
 

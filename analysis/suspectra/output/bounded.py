@@ -48,6 +48,27 @@ def as_data(text: str, most: int = MAX_TEXT) -> str:
     return _short("".join(map(_shown, safe(text[: most + 1]))), most)
 
 
+def as_place(text: str) -> str:
+    """Make a place in the project fit for an answer; of a long path the end is kept, which has the line.
+
+    Parameters
+    ----------
+    text : str
+        File and line.
+
+    Returns
+    -------
+    str
+        As :func:`as_data` has it.
+
+    Examples
+    --------
+    >>> as_place("cart.py:12"), as_place(50 * "shop/" + "cart.py:12")[-15:]
+    ('cart.py:12', 'shop/cart.py:12')
+    """
+    return _short("".join(map(_shown, safe(text[-MAX_TEXT - 1 :]))), MAX_TEXT, keep_end=True)
+
+
 def _shown(character: str) -> str:
     """A character that a reader sees; a tag or a selector would tell an agent what its user does not see."""
     hidden = not character.isprintable() or _SELECTORS.match(character)

@@ -19,7 +19,7 @@ from suspectra.output.agent import (
     ranking_answer,
 )
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.bounded import NOTICE, as_data, as_json, fitted
+from suspectra.output.bounded import NOTICE, as_data, as_json, as_place, fitted
 from suspectra.output.ranking import Listing
 from suspectra.quantity import many
 from suspectra.selection.selection import select
@@ -155,7 +155,7 @@ def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: i
         Characters that the answer may have.
     """
     findings: list[FindingAnswer] = [
-        {"place": as_data(one["place"]), "rank": one["rank"], "findings": [as_data(text) for text in one["findings"]]}
+        {"place": as_place(one["place"]), "rank": one["rank"], "findings": _first(one["findings"])}
         for one in found[:MAX_FINDINGS]
     ]
 
@@ -168,6 +168,12 @@ def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: i
         }
 
     return fitted(answer, max(len(findings), 1), budget)
+
+
+def _first(findings: Sequence[str]) -> list[str]:
+    """The first findings of a suspect, and how many more there are."""
+    more = len(findings) - MAX_FINDINGS
+    return [*map(as_data, findings[:MAX_FINDINGS]), *([f"and {more} more"] if more > 0 else [])]
 
 
 def causes_answer(
@@ -208,4 +214,4 @@ def causes_answer(
 
 
 def _states(states: Sequence[StateAnswer], most: int) -> list[StateAnswer]:
-    return [{"place": as_data(one["place"]), "value": as_data(one["value"])} for one in states[:most]]
+    return [{"place": as_place(one["place"]), "value": as_data(one["value"])} for one in states[:most]]
