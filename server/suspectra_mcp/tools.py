@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import click
 from mcp.server import MCPServer
@@ -19,8 +19,7 @@ from pydantic import Field
 from typing_extensions import Unpack
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
-from suspectra.evidence.discovery import require_no_c
+from suspectra.errors import NothingToRank, SuspectraError
 from suspectra.localization import RankingOptions, localize
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
 from suspectra.output.bounded import as_data, as_json, refusal
@@ -38,6 +37,7 @@ from suspectra_server.agent.answers import (
     affected_tests,
     causes_answer,
     investigation_answer,
+    no_test_ran,
     without_ranking,
 )
 from suspectra_server.agent.tools import (
@@ -88,12 +88,6 @@ class Workspace:
     def affected_tests(self, budget: int) -> AffectedTestsAnswer:
         """Tell which tests changes can affect."""
         return affected_tests(self.root, budget)
-
-    def after_no_test(self, trouble: str, named: bool) -> NoReturn:
-        """Refuse to rank after a run in which no test ran."""
-        require_no_c(self.root)
-        cure = _NAMES if named else "let the user say what runs the tests, behind --"
-        raise UsageError(Problem("", "", trouble, cure))
 
 
 def make_server(workspace: Workspace, commands: Commands, permissions: Permissions) -> MCPServer:
@@ -148,7 +142,8 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
 
         ran = await commands.record(list(map(_named, tests)), all_tests=all_tests, notify=notify)
         if ran.status == _NO_TESTS:
-            return await _answered(partial(workspace.after_no_test, ran.trouble, bool(tests)))
+            cure = _NAMES if tests else "let the user say what runs the tests, behind --"
+            return await _answered(partial(no_test_ran, workspace.root, ran.trouble, cure))
         if ran.trouble:
             raise ToolError(refusal(ran.trouble))
         try:

@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.discovery import find_junit, find_source
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.test_code import TestCode
-from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
 from suspectra_recorder.scope import Scope
 
 REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
@@ -51,10 +53,12 @@ def test_a_pytest_that_finds_no_test_does_not_hide_a_recording_of_c(tmp_path):
     place(tmp_path / ".suspectra" / "recording-c" / "tests.log", age=10)
     log = place(tmp_path / ".suspectra" / "recording" / "1.log")
     nothing = MAGIC + frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
-    for kind in (None, FrameKind.TEST, FrameKind.ERROR):
-        log.write_bytes(nothing if kind is None else nothing + frame(kind, b"{}"))
+    test = frame(FrameKind.TEST, with_json({"name": "test_total", "time": 11, "verdict": "passed"}))
+    error = frame(FrameKind.ERROR, json.dumps(CollectionError("test_a.py", "OSError", "none").as_dict()).encode())
+    for data in (nothing, nothing + test, nothing + error, nothing + test[:-1], nothing + frame(FrameKind.TEST, b"")):
+        log.write_bytes(data)
         os.utime(log, (2_000_000_000,) * 2)
-        assert isinstance(find_source(tmp_path), CRecordingSource if kind is None else RecordingSource)
+        assert isinstance(find_source(tmp_path), CRecordingSource if data == nothing else RecordingSource)
 
 
 def test_a_log_that_is_no_file_is_not_opened(tmp_path):

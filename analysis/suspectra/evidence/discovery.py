@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from suspectra.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
-from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogDamage, frames
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import SUFFIX, LogDamage
+from suspectra_recorder.log.reader import LogReader, RecordedTest
 
 if TYPE_CHECKING:
     from suspectra.evidence.coverage_source import CoverageSource
@@ -27,7 +29,6 @@ _REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "bui
 _MAX_REPORTS = 500  # in one folder
 _HEAD = 4096
 _BEGINNING = 1 << 20  # of a log: one without tests is much smaller
-_TELLING = (FrameKind.TEST, FrameKind.ERROR)
 
 
 def find_source(
@@ -298,9 +299,26 @@ def _names_tests(log: os.DirEntry[str]) -> bool:
     try:
         with open(log.path, "rb") as file:
             data = file.read(_BEGINNING)
-        return len(data) == _BEGINNING or any(one.kind in _TELLING for one in frames(data))
+        reader = _Tests()
+        reader.read(data)
     except (OSError, LogDamage):
         return True  # whoever reads it says what is wrong
+    return reader.found or len(data) == _BEGINNING
+
+
+class _Tests(LogReader):
+    """Whether a log has a test, or something that could not be collected or read."""
+
+    found = False
+
+    def on_test(self, test: RecordedTest) -> None:
+        self.found = True
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        self.found = True
+
+    def on_damage(self, end: int, error: Exception) -> None:
+        self.found = True
 
 
 def _modified(path: Path | str | None) -> int:

@@ -151,6 +151,11 @@ class NearPaths:
     --------
     >>> near = NearPaths("test_a", ["test_b"], Order.FEWEST)
     >>> near.compared.append(NearPath("test_b", 1, 12, 11, None, (), (-2,)))
+    >>> import time
+    >>> limits, problems = PathSearchLimits(time.monotonic() + 10), []
+    >>> _ = list(near.search(limits, lambda name: None, partial(near.report, 12), problems))
+    >>> print(*problems)
+    test_b does not pass when it runs alone, so it was not compared. Fix: record the tests again
     >>> near.report(12, pending=0, left=0).summary
     'test_b passes, and goes the same way for 11 decisions and calls.'
     """

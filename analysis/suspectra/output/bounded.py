@@ -19,8 +19,9 @@ MAX_PROBLEM = 500
 """Columns of a problem, which ends with its cure."""
 
 _SELECTORS = re.compile("[\ufe00-\ufe0e\U000e0100-\U000e01ef]")  # they show nothing, and can spell a text
-_NARROWER = (80, 40), (20, 10)
+_NARROW, _NARROWER = 80, (40, 20, 10)
 """The columns of texts where an answer is too long with one entry: before failure groups are left out, and after."""
+_SENTENCES = ("reason", "reasons", "problems", "errors", "changed_besides", "findings")  # half of one says nothing
 _PLACES = ("place", "defined_at", "raised_at")
 _Answer = TypeVar("_Answer", bound=Mapping[str, object])
 
@@ -161,25 +162,26 @@ def fitted(make: Callable[[int], _Answer], most: int, budget: int, size: Callabl
         else:
             high = middle - 1
     answer = make(low)
-    for narrower in _NARROWER:
-        for columns in narrower:
-            if size(answer) <= budget:
-                return answer
+    if size(answer) > budget:
+        answer = _narrowed(answer, _NARROW, but=_SENTENCES)
+    while size(answer) > budget and (fewer := _without_last_group(answer)) is not None:
+        answer = fewer
+    for columns in _NARROWER:
+        if size(answer) > budget:
             answer = _narrowed(answer, columns)
-        while size(answer) > budget and (fewer := _without_last_group(answer)) is not None:
-            answer = fewer
     return answer
 
 
-def _narrowed(answer: _Answer, columns: int) -> _Answer:
+def _narrowed(answer: _Answer, columns: int, but: tuple[str, ...] = ()) -> _Answer:
     """An answer whose texts have so many columns, except the notice; of places the end is kept, which has the line."""
+    whole = ("notice", *but)
 
     def narrow(value: object, name: str = "") -> object:
         if isinstance(value, Mapping):
             return {key: narrow(one, key) for key, one in value.items()}
         if isinstance(value, list):
-            return [narrow(one) for one in value]
-        if isinstance(value, str) and name != "notice":
+            return [narrow(one, name) for one in value]
+        if isinstance(value, str) and name not in whole:
             return _short(value, columns, keep_end=name in _PLACES)
         return value
 

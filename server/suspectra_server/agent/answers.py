@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
 from suspectra.console import parse_location
+from suspectra.errors import Problem, UsageError
 from suspectra.evidence.discovery import require_no_c
 from suspectra.evidence.sources import Sources
 from suspectra.localization import Localized
@@ -136,6 +137,12 @@ def affected_tests(root: Path, budget: int) -> AffectedTestsAnswer:
     if not selection.known:
         require_no_c(root)
     return affected_tests_answer(selection, budget)
+
+
+def no_test_ran(root: Path, trouble: str, cure: str) -> NoReturn:
+    """Refuse to rank after a run in which no test ran."""
+    require_no_c(root)
+    raise UsageError(Problem("", "", trouble, cure))
 
 
 def without_ranking(cause: str) -> RunAnswer:
