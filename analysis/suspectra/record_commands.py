@@ -109,11 +109,15 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
 
     `suspectra record --failed-and-affected` runs these tests and new ones.
     """
+    from suspectra.evidence.discovery import require_no_c
     from suspectra.output.affected import write_json, write_table
     from suspectra.selection.selection import select
 
+    selection = select(str(workspace), since)
+    if not selection.known:
+        require_no_c(workspace)
     write = write_json if form == "json" else write_table
-    write(select(str(workspace), since), sys.stdout)
+    write(selection, sys.stdout)
 
 
 @click.command("record-c")

@@ -70,7 +70,8 @@ def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evi
     listed = set(project_files(folder) or ())
     row = _changed(evidence.files, folder, revision, listed)
     measured = {file.path for file in evidence.files}  # all files are read for it
-    others = tuple(Replaced(path, "", "") for path in sorted(revision.changed(listed)) if path not in measured)
+    changed = sorted(revision.changed(project_files(folder, added=True) or ()))
+    others = tuple(Replaced(path, "", "") for path in changed if path not in measured)
     return _with_row(evidence, unknown, row, others)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = "<!-- suspectra: the first suspects -->"
+NONE = "There are no suspects any more: no test failed, or nothing could be ranked."
 MAX_BODY = 60_000
 """Characters of a comment; GitHub takes 65,536."""
 ANSWER_TIMEOUT_S = 30.0
@@ -39,7 +40,7 @@ def main() -> int:
             body = {"body": f"{MARK}\n{_shortened(report)}"}
             _ask(*(("POST", issue) if former is None else _edit(repository, former)), body)
         elif former is not None:
-            _ask(*_edit(repository, former), {"body": f"{MARK}\nNo test fails any more."})
+            _ask(*_edit(repository, former), {"body": f"{MARK}\n{NONE}"})
     except urllib.error.HTTPError as error:
         if error.code in (401, 403, 404):
             print(
@@ -55,7 +56,8 @@ def _former(issue: str) -> int | None:
     for page in range(1, PAGES + 1):
         comments = _ask("GET", f"{issue}?per_page={PER_PAGE}&page={page}")
         for comment in comments:
-            if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
+            by = comment["user"] or {}  # who has deleted the account has no name any more
+            if by.get("type") == "Bot" and (comment["body"] or "").startswith(MARK):
                 return int(comment["id"])
         if len(comments) < PER_PAGE:
             break

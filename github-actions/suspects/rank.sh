@@ -11,7 +11,22 @@ if [[ ! -d ${shards[0]} ]]; then
   echo "::error::no job has uploaded a recording"
   exit 2
 fi
-"$suspectra" merge "$merged" "${shards[@]}"
+if ! "$suspectra" merge "$merged" "${shards[@]}"; then
+  # a job that was killed may have left half a recording: the suspects of all others are worth having
+  whole=()
+  for shard in "${shards[@]}"; do
+    if "$suspectra" merge "$merged-$(basename "$shard")" "$shard" >/dev/null 2>&1; then
+      whole+=("$shard")
+    else
+      echo "::warning::$(basename "$shard") can't be read and was left out"
+    fi
+  done
+  if [[ ${#whole[@]} -eq 0 ]]; then
+    echo "::error::no recording can be read"
+    exit 2
+  fi
+  "$suspectra" merge "$merged" "${whole[@]}"
+fi
 cd "$FOLDER"
 status=0
 "$suspectra" rank --recording "$merged" --format markdown --top 5 --output "$report" || status=$?

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -14,6 +15,7 @@ from mcp.server.mcpserver.resolve import Elicit
 from mcp_types import ClientCapabilities, ElicitationCapability
 from pydantic import BaseModel, Field
 
+from suspectra.output.bounded import MAX_PROBLEM, as_data
 from suspectra.recording.pytest_command import pytest_words
 from suspectra_server.session.trust import Trust
 
@@ -82,7 +84,9 @@ class Permissions:
             what = "running tests" if act is Act.TESTS else "running altered tests"
             raise ToolError(f"The user has not allowed {what}. Fix: let the user start `suspectra mcp {_OPTIONS[act]}`")
         words = await asyncio.to_thread(pytest_words, self._command, str(self._root))
-        sentence = _SENTENCES[act].format(root=self._root, command=" ".join(words))
+        # a folder may have any name, and must not answer the question that it is part of
+        named = {"root": str(self._root), "command": shlex.join(words)}
+        sentence = _SENTENCES[act].format(**{name: as_data(text, MAX_PROBLEM) for name, text in named.items()})
         return Elicit(sentence, Permission)
 
     def settle(self, act: Act, answer: ElicitationResult[Permission]) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mcp.server.mcpserver.exceptions import ToolError
 
 from suspectra.cancellation import Token
-from suspectra.output.agent import MAX_PROBLEM, as_data
+from suspectra.output.bounded import as_data, refusal
 from suspectra.processes.events import Ended, Output, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
@@ -148,7 +148,6 @@ def _printed(ended: Ended) -> Mapping[str, object]:
         found = json.loads(ended.stdout)
     except ValueError:
         said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise ToolError(
-            as_data(said[-1].removeprefix("suspectra: error: "), MAX_PROBLEM) if said else in_words(ended.status)
-        ) from None
+        text = said[-1].removeprefix("suspectra: error: ") if said else in_words(ended.status)
+        raise ToolError(refusal(text)) from None
     return found if isinstance(found, dict) else {}

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import click
 from mcp.server import MCPServer
@@ -14,15 +14,15 @@ from mcp.server.elicitation import ElicitationResult
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 from typing_extensions import Unpack
 
 from suspectra import __version__
 from suspectra.errors import NothingToRank, SuspectraError
 from suspectra.localization import RankingOptions, localize
-from suspectra.output.agent import MAX_PROBLEM, as_data
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.bounded import as_data, as_json, refusal
 from suspectra.processes.events import TestProgress
 from suspectra_mcp.permission import Act, Permission, Permissions
 from suspectra_mcp.running import Commands
@@ -37,6 +37,7 @@ from suspectra_server.agent.answers import (
     affected_tests,
     causes_answer,
     investigation_answer,
+    no_test_ran,
     without_ranking,
 )
 from suspectra_server.agent.tools import (
@@ -53,7 +54,6 @@ from suspectra_server.agent.tools import (
     TOP,
 )
 
-_Result = TypeVar("_Result")
 Budget = Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET, description="Characters that the answer may have.")]
 Seconds = Annotated[float, Field(ge=1, le=MAX_S, description="How long it may take.")]
 Tests = Annotated[list[str], Field(max_length=MAX_TESTS, description="Names of tests, as the recording has them.")]
@@ -61,6 +61,10 @@ Top = Annotated[int, Field(ge=1, le=MAX_TOP, description="Suspects of each failu
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+
+_NO_TESTS = 5
+"""pytest's exit status if it ran no test."""
+_NAMES = "take names of tests from `failing_tests`"
 
 
 class Workspace:
@@ -106,19 +110,21 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     @server.tool(description=TOOL["rank"].text, annotations=_READS, structured_output=True)
-    async def rank(top: Top = TOP, budget: Budget = BUDGET) -> RankingAnswer:
+    async def rank(top: Top = TOP, budget: Budget = BUDGET) -> Annotated[CallToolResult, RankingAnswer]:
         return await _answered(lambda: workspace.known().rank(top, budget))
 
     @server.tool(description=TOOL["explain"].text, annotations=_READS, structured_output=True)
-    async def explain(place: Annotated[str, Field(description="FILE:LINE")]) -> ExplanationAnswer:
-        return await _answered(lambda: workspace.known().explain(place))
+    async def explain(
+        place: Annotated[str, Field(description="FILE:LINE")], budget: Budget = BUDGET
+    ) -> Annotated[CallToolResult, ExplanationAnswer]:
+        return await _answered(lambda: workspace.known().explain(place, budget))
 
     @server.tool(description=TOOL["failing_tests"].text, annotations=_READS, structured_output=True)
-    async def failing_tests(budget: Budget = BUDGET) -> FailingTestsAnswer:
+    async def failing_tests(budget: Budget = BUDGET) -> Annotated[CallToolResult, FailingTestsAnswer]:
         return await _answered(lambda: workspace.known().failing_tests(budget))
 
     @server.tool(description=TOOL["affected_tests"].text, annotations=_READS, structured_output=True)
-    async def affected_tests(budget: Budget = BUDGET) -> AffectedTestsAnswer:
+    async def affected_tests(budget: Budget = BUDGET) -> Annotated[CallToolResult, AffectedTestsAnswer]:
         return await _answered(partial(workspace.affected_tests, budget))
 
     @server.tool(description=TOOL["run_tests"].text, annotations=_RUNS, structured_output=True)
@@ -128,19 +134,22 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
         tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
         all_tests: Annotated[bool, Field(description="Run all tests, if none is named.")] = False,
         budget: Budget = BUDGET,
-    ) -> RunAnswer:
+    ) -> Annotated[CallToolResult, RunAnswer]:
         permissions.settle(Act.TESTS, permission)
 
         async def notify(progress: TestProgress) -> None:
             await context.report_progress(progress.done, progress.total or None, str(progress))
 
-        ran = await commands.record(tests, all_tests=all_tests, notify=notify)
+        ran = await commands.record(list(map(_named, tests)), all_tests=all_tests, notify=notify)
+        if ran.status == _NO_TESTS:
+            cure = _NAMES if tests else "let the user say what runs the tests, behind --"
+            return await _answered(partial(no_test_ran, workspace.root, ran.trouble, cure))
         if ran.trouble:
-            raise ToolError(as_data(ran.trouble, MAX_PROBLEM))
+            raise ToolError(refusal(ran.trouble))
         try:
-            return await asyncio.to_thread(lambda: workspace.known().after_run(TOP, budget))
+            return _result(await asyncio.to_thread(lambda: workspace.known().after_run(TOP, budget)))
         except NothingToRank as error:
-            return without_ranking(error.problem.cause)
+            return _result(without_ranking(error.problem.cause))
 
     @server.tool(description=TOOL["investigate"].text, annotations=_RUNS, structured_output=True)
     async def investigate(
@@ -148,11 +157,11 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
         tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
         seconds: Seconds = INVESTIGATION_S,
         budget: Budget = BUDGET,
-    ) -> InvestigationAnswer:
+    ) -> Annotated[CallToolResult, InvestigationAnswer]:
         permissions.settle(Act.ALTERED, permission)
         arguments = ["investigate", "--format", "json", "--seconds", str(seconds)]
         found = await commands.asked([*arguments, *map(_named, tests)])
-        return _investigation(found, budget)
+        return _result(_investigation(found, budget))
 
     @server.tool(description=TOOL["causes"].text, annotations=_RUNS, structured_output=True)
     async def causes(
@@ -160,28 +169,33 @@ def make_server(workspace: Workspace, commands: Commands, permissions: Permissio
         test: Annotated[str, Field(description="The name of a failing test.")],
         seconds: Seconds = CAUSES_S,
         budget: Budget = BUDGET,
-    ) -> CausesAnswer:
+    ) -> Annotated[CallToolResult, CausesAnswer]:
         permissions.settle(Act.ALTERED, permission)
         found = await commands.asked(["causes", "--format", "json", "--seconds", str(seconds), _named(test)])
-        return _causes(found, budget)
+        return _result(_causes(found, budget))
 
     return server
 
 
-async def _answered(answer: Callable[[], _Result]) -> _Result:
+def _result(answer: Mapping[str, object]) -> CallToolResult:
+    """An answer as text and as values. The SDK would indent the text, and so go beyond the budget."""
+    return CallToolResult(content=[TextContent(text=as_json(answer))], structured_content=dict(answer))
+
+
+async def _answered(answer: Callable[[], Mapping[str, object]]) -> CallToolResult:
     """An answer that is made in another thread; what Suspectra refuses is an error of the tool."""
     try:
-        return await asyncio.to_thread(answer)
+        return _result(await asyncio.to_thread(answer))
     except SuspectraError as error:
-        raise ToolError(as_data(str(error.problem), MAX_PROBLEM)) from None
+        raise ToolError(refusal(str(error.problem))) from None
     except click.BadParameter as error:
-        raise ToolError(as_data(error.message, MAX_PROBLEM)) from None
+        raise ToolError(refusal(error.message)) from None
 
 
 def _named(test: str) -> str:
-    """The name of a test as an argument: no option."""
-    if test.startswith("-"):
-        raise ToolError(f"{as_data(test)} is not the name of a test. Fix: take one from `failing_tests`")
+    """The name of a test as an argument or in a list: no option, and one line."""
+    if test.startswith("-") or "\n" in test:
+        raise ToolError(f"{as_data(test)} is not the name of a test. Fix: {_NAMES}")
     return test
 
 

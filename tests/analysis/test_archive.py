@@ -1,5 +1,6 @@
 """Recordings in ZIP files, as CI services keep them."""
 
+import random
 import shutil
 import stat
 import struct
@@ -141,7 +142,7 @@ def test_an_archive_that_lies_about_its_size_is_refused(tmp_path):
     file.write_bytes(data)
     into = tmp_path / "into"
     into.mkdir()
-    with pytest.raises(EvidenceError, match="it can't be unpacked"):
+    with pytest.raises(EvidenceError, match=r"it can't be unpacked|it is damaged"):
         unpack(file, into)
     assert sum(path.stat().st_size for path in into.iterdir()) < 1 << 20
 
@@ -151,4 +152,30 @@ def test_a_damaged_archive_is_refused_in_words(suspectra, artifact, cut):
     artifact.write_bytes(artifact.read_bytes()[:cut])
     status, _, err = suspectra("rank", "--recording", artifact)
     assert status == 2
-    assert "Fix: name an archive of the folder .suspectra/recording" in err
+    assert f"{artifact}: it is damaged, or no ZIP file. Fix: name an archive of the folder .suspectra/recording" in err
+
+
+@pytest.mark.parametrize("damaged", [(70, b"\xff"), (70, bytes(30)), (120, b"damage"), (300, bytes(5))])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damage_inside_of_an_archive_is_refused_in_words(tmp_path, damaged, method):
+    file, into = tmp_path / "damaged.zip", tmp_path / "into"
+    into.mkdir()
+    with zipfile.ZipFile(file, "w", method) as made:
+        made.writestr("1.log", random.Random(1).randbytes(2_000).hex())
+    at, data = damaged
+    whole = bytearray(file.read_bytes())
+    whole[at : at + len(data)] = data
+    file.write_bytes(whole)
+    with pytest.raises(EvidenceError, match=r"it is damaged|it can't be unpacked"):
+        unpack(file, into)
+
+
+def test_a_refusal_names_no_temporary_file(tmp_path):
+    file, into = tmp_path / "odd.zip", tmp_path / "into"
+    into.mkdir()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("1.log", "a")
+        made.writestr("1.log/notes.txt", "a")
+    with pytest.raises(EvidenceError) as refused:
+        unpack(file, into)
+    assert str(into) not in str(refused.value)

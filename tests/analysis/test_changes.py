@@ -343,6 +343,9 @@ def test_git_tells_where_no_pass_was_recorded(project, capsys, monkeypatch):
     project.edit(("result = 0", "result = 1"), ("RATE = 20", "RATE = 19"))
     git(folder, "commit", "-qam", "broken")
     project.write("data/rates.csv", "19\n")
+    project.write("data/kinds.csv", "book\n")
+    git(folder, "add", "data/kinds.csv")
+    project.write("build/shop.o", "a product of a build, which git does not ignore")
     for name in (
         "filter.trap.clean",
         "filter.trap.smudge",
@@ -364,8 +367,8 @@ def test_git_tells_where_no_pass_was_recorded(project, capsys, monkeypatch):
     changed, files, ranking = ranked()
     assert (changed, files) == ({6: 3, 1: 1}, [])  # a failing test reads what line 1 defines
     assert ranking["changed_besides"]["at_import"] == [{"file": "shop.py", "lines": [1]}]
-    assert ranked("--since", "main")[:2] == ({6: 3, 1: 1}, ["data/rates.csv"])
-    assert ranked("--since", "HEAD")[:2] == ({}, ["data/rates.csv"])
+    assert ranked("--since", "main")[:2] == ({6: 3, 1: 1}, ["data/kinds.csv", "data/rates.csv"])
+    assert ranked("--since", "HEAD")[:2] == ({}, ["data/kinds.csv", "data/rates.csv"])
     assert run(["rank", "--since", "nowhere"]) == 2
     assert "is not a revision" in capsys.readouterr().err
     assert not (folder / "trapped").exists()

@@ -1,14 +1,19 @@
+import json
 import os
 from pathlib import Path
 
 import coverage
 import pytest
 
+from suspectra.cli import run
 from suspectra.errors import EvidenceError
+from suspectra.evidence.c_recording import CRecordingSource
 from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.discovery import find_junit, find_source
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.test_code import TestCode
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
 from suspectra_recorder.scope import Scope
 
 REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
@@ -42,6 +47,33 @@ def test_the_newest_is_taken(tmp_path):
     assert isinstance(find_source(tmp_path), RecordingSource)
     covered(tmp_path, age=5)
     assert isinstance(find_source(tmp_path), CoverageSource)
+
+
+def test_a_pytest_that_finds_no_test_does_not_hide_a_recording_of_c(tmp_path):
+    place(tmp_path / ".suspectra" / "recording-c" / "tests.log", age=10)
+    log = place(tmp_path / ".suspectra" / "recording" / "1.log")
+    nothing = MAGIC + frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
+    test = frame(FrameKind.TEST, with_json({"name": "test_total", "time": 11, "verdict": "passed"}))
+    error = frame(FrameKind.ERROR, json.dumps(CollectionError("test_a.py", "OSError", "none").as_dict()).encode())
+    for data in (nothing, nothing + test, nothing + error, nothing + test[:-1], nothing + frame(FrameKind.TEST, b"")):
+        log.write_bytes(data)
+        os.utime(log, (2_000_000_000,) * 2)
+        assert isinstance(find_source(tmp_path), CRecordingSource if data == nothing else RecordingSource)
+
+
+def test_a_log_that_is_no_file_is_not_opened(tmp_path):
+    place(tmp_path / ".suspectra" / "recording-c" / "tests.log", age=10)
+    (tmp_path / ".suspectra" / "recording").mkdir()
+    os.mkfifo(tmp_path / ".suspectra" / "recording" / "1.log")
+    os.utime(tmp_path / ".suspectra" / "recording" / "1.log", (2_000_000_000,) * 2)
+    assert isinstance(find_source(tmp_path), CRecordingSource)
+
+
+def test_which_tests_of_c_a_change_can_affect_is_not_known(tmp_path, monkeypatch, capsys):
+    place(tmp_path / ".suspectra" / "recording-c" / "tests.log")
+    monkeypatch.chdir(tmp_path)
+    assert run(["affected"]) == 2
+    assert "Fix: build the program, and run `suspectra record-c` as before" in capsys.readouterr().err
 
 
 def test_coverage_without_contexts_does_not_replace_a_recording(tmp_path):

@@ -93,7 +93,7 @@ def place_in(trace, line_text, project, kind=None):
 
 
 def switched(machine, test, text, project, *, instance=EVERY, steps=1_000, seconds=10.0):
-    trace = machine.trace(name_of(test), 10.0)
+    trace = machine.traces(name_of(test), 1, 10.0)[0]
     assert trace.answer.outcome is Outcome.FAILED, trace.answer
     switch = Switch(place_in(trace, text, project), instance)
     (answer,), _ = machine.alter(name_of(test), [switch], steps=steps, seconds=seconds)
@@ -121,7 +121,7 @@ def test_a_property_is_tried_with_the_same_examples(machine, project):
 
 def test_a_test_with_an_excluded_marker_is_not_run(machine):
     with pytest.raises(EvidenceError, match=r"test_network is not run again, since it has the marker network"):
-        machine.trace(name_of("test_network"), 10.0)
+        machine.traces(name_of("test_network"), 1, 10.0)[0]
 
 
 def test_the_last_operand_and_single_times(machine, project):
@@ -151,7 +151,7 @@ def test_endless_loops_end_after_some_steps(machine, project):
     ],
 )
 def test_a_run_is_limited_and_the_next_one_is_not_harmed(machine, project, test, text, outcome):
-    trace = machine.trace(name_of(test), 10.0)
+    trace = machine.traces(name_of(test), 1, 10.0)[0]
     taken = trace.places[int(trace.decisions[0]) // 2]
     (answer, other), _ = machine.alter(name_of(test), [Switch(taken, EVERY), Switch(taken, 9)], steps=100, seconds=1.5)
     assert (answer.outcome, other.outcome) == (outcome, Outcome.NOT_REACHED)
@@ -170,7 +170,7 @@ FORKED = [
 
 @pytest.mark.parametrize("test", FORKED)
 def test_forks_at_the_instance_end_as_runs_of_their_own(machine, test):
-    trace = machine.trace(name_of(test), 10.0)
+    trace = machine.traces(name_of(test), 1, 10.0)[0]
     chosen = [*list(switches(trace))[:8], Switch(trace.places[int(trace.decisions[0]) // 2], 99)]
     limits = {"steps": 1_000, "seconds": 10.0}
     answers, control = machine.fork(name_of(test), chosen, **limits)
@@ -239,8 +239,8 @@ def test_a_test_that_passes_alone_is_refused(machine):
 def test_fresh_processes_find_the_same(machine, project):
     fresh = FreshRuns(PYTEST, project, MODULE)
     test = name_of("test_plain")
-    trace = fresh.trace(test, 10.0)
-    assert not trace.difference(machine.trace(test, 10.0))
+    trace = fresh.traces(test, 1, 10.0)[0]
+    assert not trace.difference(machine.traces(test, 1, 10.0)[0])
     switch = Switch(place_in(trace, "if amount > 10", project), EVERY)
     (answer,), _ = fresh.alter(test, [switch], steps=1_000, seconds=10.0)
     assert answer.outcome is Outcome.PASSED
@@ -252,12 +252,12 @@ def test_a_machine_that_is_killed_is_reported(project, processes_with):
         for pid in set(processes_with(str(project))) - others:
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(EvidenceError, match="has ended"):
-            machine.trace(name_of("test_plain"), 10.0)
+            machine.traces(name_of("test_plain"), 1, 10.0)[0]
 
 
 def test_a_test_that_is_not_collected_is_reported(machine):
     with pytest.raises(EvidenceError, match=r"test_x was not collected .* PYTHONHASHSEED"):
-        machine.trace(name_of("test_x"), 10.0)
+        machine.traces(name_of("test_x"), 1, 10.0)[0]
 
 
 def test_a_module_that_can_not_be_collected(project):

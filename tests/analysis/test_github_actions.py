@@ -203,6 +203,25 @@ def test_shards_are_merged_and_ranked(runner, shards):
     assert summary == Path(runner["RUNNER_TEMP"], "suspectra-report.md").read_text()
 
 
+def test_a_shard_that_can_not_be_read_is_left_out(runner, shards):
+    damaged = Path(runner["RUNNER_TEMP"], "suspectra-shards", "suspectra-recording-2")
+    damaged.mkdir()
+    (log,) = Path(runner["RUNNER_TEMP"], "suspectra-shards", "suspectra-recording-1").glob("*.log")
+    (damaged / "9.log").write_bytes(log.read_bytes()[:20])
+    ended = ranked(shards, runner)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "::warning::suspectra-recording-2 can't be read and was left out" in ended.stdout
+    assert "`app.py:2`" in Path(runner["GITHUB_STEP_SUMMARY"]).read_text()
+
+
+def test_where_no_shard_can_be_read_the_step_fails(runner, shards):
+    for log in Path(runner["RUNNER_TEMP"], "suspectra-shards").glob("*/*.log"):
+        log.write_bytes(log.read_bytes()[:20])
+    ended = ranked(shards, runner)
+    assert ended.returncode == 2
+    assert "::error::no recording can be read" in ended.stdout
+
+
 def test_without_failing_tests_nothing_is_suspicious(runner, shards):
     failing = Path(runner["RUNNER_TEMP"], "suspectra-shards", "suspectra-recording-1")
     for log in failing.iterdir():
@@ -292,14 +311,16 @@ def test_the_comment_is_made_once_and_then_replaced(runner, github):
     assert commented(runner, github, "| `app.py:9` |", PULL).returncode == 0
     assert [one["body"].splitlines()[1] for one in github.comments] == ["| `app.py:9` |"]
     assert commented(runner, github, "", PULL).returncode == 0
-    assert [one["body"].splitlines()[1] for one in github.comments] == ["No test fails any more."]
+    (comment,) = github.comments
+    assert comment["body"].splitlines()[1].startswith("There are no suspects any more: ")
 
 
 def test_nobody_else_s_comment_is_replaced(runner, github):
     mark = "<!-- suspectra: the first suspects -->"
     github.comments.append({"id": 3, "user": {"type": "User"}, "body": mark})
+    github.comments.append({"id": 4, "user": None, "body": None})
     assert commented(runner, github, "new", PULL).returncode == 0
-    assert [one["body"] for one in github.comments] == [mark, f"{mark}\nnew"]
+    assert [one["body"] for one in github.comments] == [mark, None, f"{mark}\nnew"]
 
 
 def test_a_long_report_is_cut_at_a_line(runner, github):

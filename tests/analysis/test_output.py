@@ -29,6 +29,7 @@ from suspectra.output.sarif import write_sarif
 from suspectra.output.status import write_first_suspects
 from suspectra.output.table import write_table
 from suspectra.output.terminal import fit, pad, safe, width
+from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 from suspectra_recorder.log.stack import Stack, StackFrame
 
@@ -226,6 +227,15 @@ def test_stacks_are_shown_as_text_everywhere(tmp_path, nasty):
         assert not set("\x1b\u202e\0") & set(text)
 
 
+def test_a_line_that_no_test_executes_has_no_formula_without_numbers(tmp_path):
+    spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 1, 0]], failed=[True, False])
+    report = make_technique("evidence").localize(spectrum)
+    evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    said = io.StringIO()
+    write_explanation(report, evidence, "program", 3, said, Sources(tmp_path))
+    assert said.getvalue().endswith("No test executes this line.\n")
+
+
 # ------------------------------------------------------------------------------------- CSV, JSON, Markdown
 
 
@@ -244,6 +254,14 @@ def test_spreadsheets_take_nothing_for_a_formula(nasty):
         assert cell[0] not in "=+-@\t\r\n"
         assert cell.lstrip("'").startswith(nasty[0] if nasty[0] == "\n" else safe(nasty[0]))
     assert len(rows) == 3
+
+
+def test_no_line_of_source_fills_a_comment(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("def f():\n" + 3 * f"    x = '{9_000 * 'x'}'\n")
+    ranking = ranking_of([f"test_{9_000 * 'a'}", "b", "c"], function=9_000 * "f")
+    text = text_of(write_markdown, ranking, Sources(tmp_path))
+    assert max(map(len, text.splitlines())) < 1_000
 
 
 @pytest.mark.parametrize("nasty", NASTY)

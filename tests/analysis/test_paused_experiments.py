@@ -184,7 +184,7 @@ def test_explanations_are_no_part_of_a_path(machine, workspace, tag, test, made)
 
 
 def test_no_decision_of_an_explanation_is_switched(machine, tag):
-    trace = machine.trace("test_app.py::test_own_message", 60)
+    trace = machine.traces("test_app.py::test_own_message", 1, 60)[0]
     of_repr = next(place for place in trace.places if place.file == "app.py" and tag(place.line) == "repr")
     tests = ("test_own_message", "test_comparison")
     answers = [

@@ -69,6 +69,35 @@ def test_after_a_change_it_offers_to_run_what_the_change_can_affect(recorded, st
     assert commands[1].startswith("  suspectra record --failed-and-affected -- pytest  run these ")
 
 
+def test_names_of_any_length_and_kind_keep_the_lines_in_a_terminal(status, tmp_path):
+    name = "total_of_all_orders_" * 20
+    (tmp_path / "shop\x1b[31m.py").write_text(f"def {name}(prices):\n    return sum(prices) - 1\n")
+    (tmp_path / "test_shop.py").write_text(
+        "from importlib import import_module\n\nshop = import_module('shop\\x1b[31m')\n\n"
+        f"def test_total():\n    assert shop.{name}([1]) == 1\n"
+    )
+    command = [sys.executable, "-m", "suspectra", "record", "--", "python", "-m", "pytest", "-q"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    _, out, _ = status(tmp_path)
+    shown = out[: out.index("Next:")]
+    assert "   1  shop\\x1b[31m.py:2  total_of_all_orders_" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.replace("\n", "").isprintable()
+
+
+def test_one_other_test_is_not_many(status, tmp_path):
+    (tmp_path / "shop.py").write_text("def one():\n    return 1\n\ndef two():\n    return 1\n")
+    (tmp_path / "test_shop.py").write_text(
+        "import shop\n\ndef test_one():\n    assert shop.one() == 1\n\ndef test_two():\n    assert shop.two() == 2\n"
+    )
+    command = [sys.executable, "-m", "suspectra", "record", "--", "python", "-m", "pytest", "-q"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    source = tmp_path / "shop.py"
+    source.write_text(source.read_text().replace("return 1\n\ndef", "return 0 + 1\n\ndef"))
+    _, out, _ = status(tmp_path)
+    assert "Changes since then can affect 1 other.\n" in out
+
+
 def test_an_hour_later_it_says_so(recorded, status):
     folder = recorded / ".suspectra" / "recording"
     before = folder.stat()

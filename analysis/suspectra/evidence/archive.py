@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -62,8 +64,11 @@ def unpack(archive: Path, into: Path) -> Path:
                 _flatten(file, filter(_is_log, entries), into)
             else:
                 _copy_below(file, entries, folders[0], into)
-    except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, EOFError) as error:
-        raise _refusal(archive, f"it can't be unpacked: {error}") from None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
+        raise _refusal(archive, "it is damaged, or no ZIP file") from None
+    except (OSError, ValueError, RuntimeError, NotImplementedError) as error:
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)  # no temporary paths
+        raise _refusal(archive, f"it can't be unpacked: {cause}") from None
     return into
 
 

@@ -224,7 +224,7 @@ class CRecordingSource:
         if self._recording.odd:
             cause = f"{self._recording.odd} of its records can't be understood and are left out"
             problems.append(Problem(self._recording.name, "", cause, f"delete it, then {_AGAIN}"))
-        if _nothing_measured(self._recording.tests.values()):
+        if _left_no_profile(self._recording.tests.values()):
             problems.append(nothing_measured(self._recording.name))
         return problems
 
@@ -327,7 +327,7 @@ def nothing_measured(source: str = "") -> Problem:
     return Problem(source, "", "no test left a profile", cure)
 
 
-def _nothing_measured(tests: Iterable[StoredTest]) -> bool:
+def _left_no_profile(tests: Iterable[StoredTest]) -> bool:
     """Whether no test left a profile, and one that ran does not say why."""
     ran = [test for test in tests if Verdict(test.fields["verdict"]).counted]
     return not any(test.objects or test.table for test in ran) and any(not test.fields["problems"] for test in ran)

@@ -8,9 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suspectra.errors import EvidenceError, NoEvidence, Problem
+from suspectra.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import SUFFIX, LogDamage
+from suspectra_recorder.log.reader import LogReader, RecordedTest
 
 if TYPE_CHECKING:
     from suspectra.evidence.coverage_source import CoverageSource
@@ -25,6 +28,7 @@ C_LOG = "tests.log"
 _REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "build", "build/test-results", "junit")
 _MAX_REPORTS = 500  # in one folder
 _HEAD = 4096
+_BEGINNING = 1 << 20  # of a log: one without tests is much smaller
 
 
 def find_source(
@@ -93,7 +97,7 @@ def find_source(
             # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
             if not (recorded or recorded_c) or source.names_tests():
                 return source
-    if recorded_c > recorded:
+    if recorded_c > recorded or (recorded_c and not _has_tests(boundary.real(RECORDING))):
         return _c_recording_source(workspace, None)
     if recorded:
         return _recording_source(workspace, None, edges, flow)
@@ -278,11 +282,76 @@ def _recorded_at(folder: str | None) -> int:
         return 0
 
 
+def _has_tests(folder: str | None) -> bool:
+    """Whether a recording of Python tells of tests, or why there are none: a pytest that finds none writes a log."""
+    if folder is None:
+        return False
+    try:
+        with os.scandir(folder) as entries:
+            return any(_names_tests(entry) for entry in entries if entry.name.endswith(SUFFIX))
+    except OSError:
+        return False
+
+
+def _names_tests(log: os.DirEntry[str]) -> bool:
+    if not log.is_file(follow_symlinks=False):
+        return False
+    try:
+        with open(log.path, "rb") as file:
+            data = file.read(_BEGINNING)
+        reader = _Tests()
+        reader.read(data)
+    except (OSError, LogDamage):
+        return True  # whoever reads it says what is wrong
+    return reader.found or len(data) == _BEGINNING
+
+
+class _Tests(LogReader):
+    """Whether a log has a test, or something that could not be collected or read."""
+
+    found = False
+
+    def on_test(self, test: RecordedTest) -> None:
+        self.found = True
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        self.found = True
+
+    def on_damage(self, end: int, error: Exception) -> None:
+        self.found = True
+
+
 def _modified(path: Path | str | None) -> int:
     try:
         return 0 if path is None else os.stat(path).st_mtime_ns
     except OSError:
         return 0
+
+
+def require_no_c(workspace: Path | str) -> None:
+    """Refuse to choose tests of a workspace whose newest recording is of C or C++: they may have to be built first.
+
+    Parameters
+    ----------
+    workspace : Path or str
+        The folder.
+
+    Raises
+    ------
+    UsageError
+        When it is.
+
+    Examples
+    --------
+    >>> require_no_c(folder)
+    """
+    try:
+        is_c = recorded_by(find_source(Path(workspace))) == "record-c"
+    except EvidenceError:
+        return  # there is nothing to choose from
+    if is_c:
+        cause = "these are tests of C or C++, and which of them a change can affect is not known"
+        raise UsageError(Problem("", "", cause, "build the program, and run `suspectra record-c` as before"))
 
 
 def recorded_by(source: EvidenceSource | None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -150,6 +151,11 @@ class NearPaths:
     --------
     >>> near = NearPaths("test_a", ["test_b"], Order.FEWEST)
     >>> near.compared.append(NearPath("test_b", 1, 12, 11, None, (), (-2,)))
+    >>> import time
+    >>> limits, problems = PathSearchLimits(time.monotonic() + 10), []
+    >>> _ = list(near.search(limits, lambda name: None, partial(near.report, 12), problems))
+    >>> print(*problems)
+    test_b does not pass when it runs alone, so it was not compared. Fix: record the tests again
     >>> near.report(12, pending=0, left=0).summary
     'test_b passes, and goes the same way for 11 decisions and calls.'
     """
@@ -157,6 +163,50 @@ class NearPaths:
     def __init__(self, test: str, passing: Sequence[str], order: Order):
         self.compared: list[NearPath] = []
         self._test, self._passing, self._order = test, tuple(passing), order
+
+    def search(
+        self,
+        limits: PathSearchLimits,
+        compared: Callable[[str], NearPath | None],
+        report: Callable[[int, int], PathReport],
+        problems: list[Problem],
+    ) -> Generator[PathReport]:
+        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set.
+
+        Parameters
+        ----------
+        limits : PathSearchLimits
+            When to end.
+        compared : callable
+            Runs the test of this name, and compares its path; gives None if the test does not pass.
+        report : callable
+            Given how many tests are still to be compared, and how many are not to be compared, reports the nearest one.
+        problems : list of Problem
+            Gets why tests were not compared.
+
+        Yields
+        ------
+        PathReport
+            Before each test, and at the end.
+        """
+        chosen = self._passing[: limits.candidates or MAX_PASSING]
+        left = len(self._passing) - len(chosen)
+        for done, name in enumerate(chosen):
+            yield report(len(chosen) - done, left)
+            if limits.over:
+                return
+            try:
+                near = compared(name)
+            except TimeIsUp:
+                return
+            except EvidenceError as error:
+                problems.append(error.problem)
+                continue
+            if near is None:
+                problems.append(not_passing(name))
+            else:
+                self.compared.append(near)
+        yield report(0, left)
 
     def report(self, events: int, pending: int, left: int) -> PathReport:
         """Report the nearest one.
@@ -279,31 +329,20 @@ class NearestPath(PathSearcher):
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self._passing = tuple(setting.passing)
-        self.near = NearPaths(setting.test.name, self._passing, setting.options.order)
+        self.near = NearPaths(setting.test.name, setting.passing, setting.options.order)
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
-        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set."""
+        """Compare one passing test after the other."""
         failing = self.failing_run()
-        chosen = self._passing[: limits.candidates or MAX_PASSING]
-        left = len(self._passing) - len(chosen)
-        for done, name in enumerate(chosen):
+
+        def compared(name: str) -> NearPath | None:
             check()
-            yield self.near.report(len(failing), len(chosen) - done, left)
-            if limits.over:
-                return
-            try:
-                found = self.record(name, limits.end)
-            except TimeIsUp:
-                return
-            except EvidenceError as error:
-                self.problems.append(error.problem)
-                continue
-            if found.answer.outcome is Outcome.PASSED:
-                self.near.compared.append(compare(failing, found.path, self.setting.paths, name))
-            else:
-                self.problems.append(not_passing(name))
-        yield self.near.report(len(failing), 0, left)
+            found = self.record(name, limits.end)
+            if found.answer.outcome is not Outcome.PASSED:
+                return None
+            return compare(failing, found.path, self.setting.paths, name)
+
+        yield from self.near.search(limits, compared, partial(self.near.report, len(failing)), self.problems)
 
 
 def not_passing(test: str) -> Problem:

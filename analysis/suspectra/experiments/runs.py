@@ -291,9 +291,9 @@ class Runs(ABC):
     ...     def close(self):
     ...         print("closed")
     >>> runs = OneDecision()
-    >>> trace = runs.trace("test_price", seconds=10)
-    >>> trace.end, len(runs.traces("test_price", 3, seconds=10))
-    ('failed', 3)
+    >>> trace, again = runs.traces("test_price", 2, seconds=10)
+    >>> trace.end
+    'failed'
     >>> answers, control = runs.alter("test_price", list(switches(trace)), steps=100, seconds=10, control=True)
     >>> [answer.outcome.value for answer in answers], control.end
     (['passed'], 'failed')
@@ -340,23 +340,6 @@ class Runs(ABC):
     @abstractmethod
     def close(self) -> None:
         """End all processes."""
-
-    def trace(self, test: str, seconds: float) -> Trace:
-        """Run a test unaltered, and note its decisions.
-
-        Parameters
-        ----------
-        test : str
-            Its name.
-        seconds : float
-            How long it may take.
-
-        Returns
-        -------
-        Trace
-            Whatever the test does.
-        """
-        return self.traces(test, 1, seconds)[0]
 
     def traces(self, test: str, times: int, seconds: float, end: float = math.inf) -> list[Trace]:
         """Run a test unaltered several times, in one process as long as that lives.

@@ -72,7 +72,8 @@ def write_explanation(
     if failed := failure_sentence(evidence, report.spectrum, element):
         out.write(f"{safe(failed)}\n")
     if explanation.formula:
-        out.write(f"\n    {explanation.formula}\n    {explanation.substituted}\n")
+        out.write(f"\n    {explanation.formula}\n")
+        out.write(f"    {explanation.substituted}\n" if explanation.substituted else "")
     if suspect.failing_tests:
         out.write(f"\nFailing tests that {suspect.involvement}:\n")
         for name in suspect.failing_tests:
@@ -127,5 +128,5 @@ def _no_statement(report: RankedReport, file: str, line: int) -> Problem:
     lines = elements.line[elements.in_file(file)]
     if not len(lines):
         return Problem(file, "", "it was not measured", "name a file of the ranking, as `suspectra rank` prints it")
-    near = int(lines[abs(lines - line).argmin()])
+    near = int(min(lines.tolist(), key=lambda one: abs(one - line)))  # `line` may be too large for an array
     return Problem(file, f"line {line}", "there is no statement on it", f"name line {near}, the nearest one")

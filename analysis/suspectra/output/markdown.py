@@ -9,10 +9,12 @@ from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import location_text, rank_text, score_text, summary
-from suspectra.output.terminal import safe
+from suspectra.output.terminal import fit, safe
 from suspectra.report import changed_words
 
 _MAX_TESTS = 3
+_MAX_TEXT = 200
+"""Columns of a name or a line of source: one of thousands would fill a comment."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 
 
@@ -70,9 +72,9 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
             rank_text(entry["rank_best"], entry["rank_worst"]),
             score_text(entry["score"]),
             _code(location_text(entry)),
-            _code(entry["function"]),
+            _code(fit(safe(entry["function"]), _MAX_TEXT)),
             *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
-            _code(sources.line(entry["file"], entry["line"]).strip()),
+            _code(fit(safe(sources.line(entry["file"], entry["line"]).strip()), _MAX_TEXT)),
             "; ".join(filter(None, (_tests(entry["failing_tests"]), _changed(entry)))),
         )
         out.write(f"| {' | '.join(cells)} |\n")
@@ -86,7 +88,7 @@ def _changed(entry: Entry) -> str:
 
 def _tests(names: list[str]) -> str:
     more = f" and {len(names) - _MAX_TESTS} more" if len(names) > _MAX_TESTS else ""
-    return ", ".join(_code(name) for name in names[:_MAX_TESTS]) + more
+    return ", ".join(_code(fit(safe(name), _MAX_TEXT)) for name in names[:_MAX_TESTS]) + more
 
 
 def _code(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TextIO
 
 from suspectra.output.ranking import Listing
-from suspectra.output.terminal import Style, pad, safe, width
+from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
 from suspectra.quantity import many
 
 MAX_GROUPS, MAX_SUSPECTS = 3, 3
@@ -72,7 +72,7 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
     counts = ranking.report.spectrum.counts
     when = "" if age is None else f", {ago(age)}"
     ended = f"Of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed{when}."
-    changes = f" Changes since then can affect {affected} others." if affected else ""
+    changes = f" Changes since then can affect {many(affected, 'other')}." if affected else ""
     out.write(style(ended + changes, "bold") + "\n\n")
     write_first_suspects(ranking, out)
 
@@ -103,16 +103,16 @@ def write_first_suspects(ranking: Listing, out: TextIO) -> None:
        2  program:2
     <BLANKLINE>
     """
-    style = Style(out)
+    style, columns = Style(out), terminal_width(out)
     for group in ranking.groups[:MAX_GROUPS]:
         out.write(style(safe(group.heading), "bold") + "\n")
         listing = ranking.for_group(group, MAX_SUSPECTS)
         for entry in listing.entries():
-            place = style(safe(f"{entry['file']}:{entry['line']}"), "red")
-            function = safe(f"  {entry['function']}" if entry["function"] else "")
-            out.write(f"{entry['rank_best']:>4}  {place}{function}\n")
+            rank, place = f"{entry['rank_best']:>4}  ", safe(f"{entry['file']}:{entry['line']}")
+            function = after_place(f"{rank}{place}  ", safe(entry["function"]), columns)[len(rank) + len(place) :]
+            out.write(f"{rank}{style(place, 'red')}{function}\n")
         about = (listing.cut, group.group.left_out) if listing.shown else (group.reason,)
-        out.write("".join(f"      {text}\n" for text in about if text) + "\n")
+        out.write("".join(f"      {safe(text)}\n" for text in about if text) + "\n")
     if (more := len(ranking.groups) - MAX_GROUPS) > 0:
         out.write(f"and {many(more, 'more failure group')}\n\n")
 

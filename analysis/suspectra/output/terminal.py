@@ -11,10 +11,12 @@ from textwrap import wrap
 from typing import TextIO
 
 # control characters control terminals; bidirectional ones change the visible order of text
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 WIDTH_WITHOUT_TERMINAL, NARROWEST = 120, 72
 LEAST = 10
 """The columns below which a shortened text says nothing."""
+MARKS = 4
+"""Characters for each column: letters of some languages have several marks, but only nonsense has more than that."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
 
@@ -37,10 +39,27 @@ def safe(text: str) -> str:
     >>> print(safe("red\x1b[31m"))
     red\x1b[31m
     """
-    return _UNSAFE.sub(lambda match: _visible(match[0]), text.expandtabs(4))
+    return _UNSAFE.sub(lambda match: visible(match[0]), text.expandtabs(4))
 
 
-def _visible(character: str) -> str:
+def visible(character: str) -> str:
+    r"""Write a character as Python's source does.
+
+    Parameters
+    ----------
+    character : str
+        Any character.
+
+    Returns
+    -------
+    str
+        ASCII.
+
+    Examples
+    --------
+    >>> print(visible("\u202e"))
+    \u202e
+    """
     return character.encode("unicode_escape").decode("ascii")
 
 
@@ -95,12 +114,14 @@ def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
     >>> fit("src/shop/cart.py:12", 12, keep_end=True)
     '…/cart.py:12'
     """
-    if width(text) <= columns:
+    most = MARKS * columns
+    if len(text) <= most and width(text) <= columns:
         return text
-    kept, used = [], 1
+    kept: list[str] = []
+    used = 1
     for character in reversed(text) if keep_end else text:
         used += _columns(character)
-        if used > columns:
+        if used > columns or len(kept) == most:
             break
         kept.append(character)
     return "…" + "".join(reversed(kept)) if keep_end else "".join(kept) + "…"

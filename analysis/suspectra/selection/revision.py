@@ -168,13 +168,15 @@ class Revision:
         return _id(data, content) == content or _id(data.replace(b"\r\n", b"\n"), content) == content
 
 
-def project_files(workspace: str) -> list[str] | None:
+def project_files(workspace: str, *, added: bool = False) -> list[str] | None:
     """List all files of the workspace that git does not ignore.
 
     Parameters
     ----------
     workspace : str
         The folder.
+    added : bool, optional
+        Only those that were added to git: others may be products of a build.
 
     Returns
     -------
@@ -190,7 +192,8 @@ def project_files(workspace: str) -> list[str] | None:
     ['.gitignore', 'cart.py']
     """
     try:
-        listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        others = () if added else ("--others", "--exclude-standard")
+        listing = _git(workspace, "ls-files", "-z", "--cached", *others)
     except UsageError:
         return None
     paths = [os.fsdecode(path) for path in listing.split(b"\0")[:-1]]

@@ -251,7 +251,7 @@ class AllEvidence(Staged):
         counts = in_words(suspect.ef, suspect.ep, spectrum.counts, only_read=suspect.only_read)
         level = int(ranked.level[suspect.element])
         if level >= len(ranked.keys):
-            return Explanation(headline(report, suspect), (counts,), INFO.formula)
+            return Explanation(headline(report, suspect), (counts,))  # without a number to put into the formula
         reasons = [_reason(ranked, level, suspect.element)]
         if _by_branch(ranked, suspect.element):
             reasons.append(_for_branch(ranked, suspect.element))  # what the score follows from

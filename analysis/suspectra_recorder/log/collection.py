@@ -25,7 +25,7 @@ _CURE_OF_A_MISSING_MODULE = (
     "install it where the tests run, or correct the import; a module at the root of the project is found by"
     " `suspectra record -- python -m pytest`, or in an editor with it in the setting testCommand"
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
 _PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
 _AT_LINE = re.compile(r"\(at line (\d+)")

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
 from suspectra.console import parse_location
+from suspectra.errors import Problem, UsageError
+from suspectra.evidence.discovery import require_no_c
 from suspectra.evidence.sources import Sources
 from suspectra.localization import Localized
 from suspectra.output.agent import (
-    NOTICE,
     affected_tests_answer,
-    as_data,
     explanation_answer,
     failing_tests_answer,
-    fitted,
     ranking_answer,
 )
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.bounded import NOTICE, as_data, as_json, as_place, fitted
 from suspectra.output.ranking import Listing
 from suspectra.quantity import many
 from suspectra.selection.selection import select
@@ -111,13 +111,13 @@ class Known:
         """Tell which lines are suspicious."""
         return ranking_answer(self._listing, self._sources, budget, top)
 
-    def explain(self, place: str) -> ExplanationAnswer:
+    def explain(self, place: str, budget: int) -> ExplanationAnswer:
         """Tell why a line has its rank."""
         file, line = parse_location(self._root, place)
         element = self._localized.report.spectrum.elements.at(file, line)
         group = None if element is None else self._localized.group_of(element)
         report = group.report if group is not None else self._localized.report
-        return explanation_answer(report, self._localized.evidence, file, line, self._sources)
+        return explanation_answer(report, self._localized.evidence, file, line, self._sources, budget)
 
     def failing_tests(self, budget: int) -> FailingTestsAnswer:
         """Tell which tests fail."""
@@ -125,15 +125,24 @@ class Known:
 
     def after_run(self, top: int, budget: int) -> RunAnswer:
         """Tell how a run ended in which tests failed."""
-        ranking = self.rank(top, budget)
-        outcome = ranking["tests"]
-        ended = f"of {many(outcome['failed'] + outcome['passed'], 'test')} {outcome['failed']} failed"
-        return {"notice": NOTICE, "ended": ended, "ranking": ranking}
+        counts = self._localized.report.spectrum.counts
+        ended = f"of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed"
+        answer: RunAnswer = {"notice": NOTICE, "ended": ended, "ranking": None}
+        return {**answer, "ranking": self.rank(top, budget - len(as_json(answer)))}
 
 
 def affected_tests(root: Path, budget: int) -> AffectedTestsAnswer:
     """Tell which tests changes can affect."""
-    return affected_tests_answer(select(str(root)), budget)
+    selection = select(str(root))
+    if not selection.known:
+        require_no_c(root)
+    return affected_tests_answer(selection, budget)
+
+
+def no_test_ran(root: Path, trouble: str, cure: str) -> NoReturn:
+    """Refuse to rank after a run in which no test ran."""
+    require_no_c(root)
+    raise UsageError(Problem("", "", trouble, cure))
 
 
 def without_ranking(cause: str) -> RunAnswer:
@@ -153,7 +162,7 @@ def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: i
         Characters that the answer may have.
     """
     findings: list[FindingAnswer] = [
-        {"place": as_data(one["place"]), "rank": one["rank"], "findings": [as_data(text) for text in one["findings"]]}
+        {"place": as_place(one["place"]), "rank": one["rank"], "findings": _first(one["findings"])}
         for one in found[:MAX_FINDINGS]
     ]
 
@@ -166,6 +175,12 @@ def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: i
         }
 
     return fitted(answer, max(len(findings), 1), budget)
+
+
+def _first(findings: Sequence[str]) -> list[str]:
+    """The first findings of a suspect, and how many more there are."""
+    more = len(findings) - MAX_FINDINGS
+    return [*map(as_data, findings[:MAX_FINDINGS]), *([f"and {more} more"] if more > 0 else [])]
 
 
 def causes_answer(
@@ -206,4 +221,4 @@ def causes_answer(
 
 
 def _states(states: Sequence[StateAnswer], most: int) -> list[StateAnswer]:
-    return [{"place": as_data(one["place"]), "value": as_data(one["value"])} for one in states[:most]]
+    return [{"place": as_place(one["place"]), "value": as_data(one["value"])} for one in states[:most]]

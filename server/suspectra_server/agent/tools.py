@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suspectra.errors import Problem, UsageError
-from suspectra.output.agent import NOTICE
+from suspectra.output.bounded import NOTICE
 
-BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 500, 20_000
+BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 700, 20_000
 """Characters of an answer: by default, at least and at most."""
 
 TOP, MAX_TOP = 10, 100
@@ -166,7 +166,7 @@ TOOLS = (
         "explain",
         "Why a Line Is Suspicious",
         "Explain why a line is suspicious or not, with the failing tests that execute it.",
-        (Parameter("place", "string", "FILE:LINE"),),
+        (Parameter("place", "string", "FILE:LINE"), _BUDGET),
     ),
     AgentTool(
         "failing_tests",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 
 import click
@@ -14,8 +13,8 @@ from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.ranking import rank_groups
 from suspectra.localization import Localized
-from suspectra.output.agent import MAX_PROBLEM, as_data
 from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.bounded import as_json, refusal
 from suspectra_server.agent.answers import (
     CausesAnswer,
     FindingAnswer,
@@ -59,10 +58,10 @@ def register(session: Session) -> None:
             arguments = TOOL[str(name)].arguments(parse_fields(given.get("arguments")))
             answer = await getattr(tools, f"answer_{name}")(tools.folder(uri), **arguments)
         except SuspectraError as error:
-            raise RequestFailed(as_data(str(error.problem), MAX_PROBLEM)) from None
+            raise RequestFailed(refusal(str(error.problem))) from None
         except click.BadParameter as error:
-            raise RequestFailed(as_data(error.message, MAX_PROBLEM)) from None
-        return {"text": json.dumps(answer)}
+            raise RequestFailed(refusal(error.message)) from None
+        return {"text": as_json(answer)}
 
 
 class AgentTools(Commands):
@@ -80,10 +79,10 @@ class AgentTools(Commands):
         known = await self._known(folder)
         return await asyncio.to_thread(known.rank, top, budget)
 
-    async def answer_explain(self, folder: Folder, place: str) -> ExplanationAnswer:
+    async def answer_explain(self, folder: Folder, place: str, budget: int) -> ExplanationAnswer:
         """Explain a line."""
         known = await self._known(folder)
-        return await asyncio.to_thread(known.explain, place)
+        return await asyncio.to_thread(known.explain, place, budget)
 
     async def answer_failing_tests(self, folder: Folder, budget: int) -> FailingTestsAnswer:
         """List the failing tests."""
@@ -105,7 +104,7 @@ class AgentTools(Commands):
         if run.cancelled:
             raise RequestFailed("The user has cancelled the tests.")
         if failure := self._session.test_run.failures.get(folder.uri):
-            raise RequestFailed(as_data(failure, MAX_PROBLEM))
+            raise RequestFailed(refusal(failure))
         await folder.rankings.settled()
         ranking = folder.snapshot.ranking
         if ranking.state is State.NO_FAILING_TESTS:
@@ -140,7 +139,7 @@ class AgentTools(Commands):
             for element in best
         ]
         if not found and outcome is not None and outcome.problems:
-            raise RequestFailed(as_data(str(outcome.problems[0]), MAX_PROBLEM))
+            raise RequestFailed(refusal(str(outcome.problems[0])))
         spent = Spent(outcome is not None and outcome.complete, taken)
         return investigation_answer(found, spent, budget)
 
@@ -157,7 +156,7 @@ class AgentTools(Commands):
         report, outcome = search.report, search.outcome
         if report is None or (not report.roots and outcome is not None and outcome.problems):
             problems = outcome.problems if outcome is not None else ()
-            raise RequestFailed(as_data(str(next(iter(problems), "The search was cancelled.")), MAX_PROBLEM))
+            raise RequestFailed(refusal(str(next(iter(problems), "The search was cancelled."))))
         roots, transitive, around = (
             [StateAnswer(place=f"{state.file}:{state.line}", value=state.value) for state in states]
             for states in (report.roots, report.transitive, report.around)
@@ -172,7 +171,7 @@ class AgentTools(Commands):
         localized = await folder.ask(lambda ranking: _localized(ranking, decisions))
         if localized is None:
             problem = next(iter(shown.problems), None)
-            raise RequestFailed(as_data(str(problem) if problem else shown.message, MAX_PROBLEM))
+            raise RequestFailed(refusal(str(problem) if problem else shown.message))
         return Known(folder.root, localized)
 
 
