@@ -1,14 +1,21 @@
 """`suspectra` alone and `suspectra status`: how the last run ended, and what to do next."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from suspectra.cli import run
+from suspectra.evidence.evidence import Evidence
+from suspectra.output.ranking import Listing
+from suspectra.output.status import write_status
+from suspectra.spectrum import Spectrum
+from suspectra.techniques import make_technique
 
 CHECKOUT = Path(__file__).parent.parent / "fixtures" / "checkout"
 FAULT = "shop/vouchers.py:17"
@@ -67,6 +74,14 @@ def test_after_a_change_it_offers_to_run_what_the_change_can_affect(recorded, st
     assert "Changes since then can affect" in heading
     commands = rest[rest.index("Next:") :].splitlines()
     assert commands[1].startswith("  suspectra record --failed-and-affected -- pytest  run these ")
+
+
+@pytest.mark.parametrize(("affected", "said"), [(1, "can affect 1 other."), (2, "can affect 2 others.")])
+def test_the_tests_that_a_change_can_affect_are_counted(affected, said):
+    out = io.StringIO()
+    report = make_technique("ochiai").localize(Spectrum.from_matrix([[1], [0]], failed=[True, False]))
+    write_status(Listing(report, Evidence("", (), (), (), np.zeros(0, np.int32)), ()), None, affected, out)
+    assert out.getvalue().splitlines()[0].endswith(said)
 
 
 def test_an_hour_later_it_says_so(recorded, status):

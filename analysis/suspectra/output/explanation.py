@@ -72,7 +72,9 @@ def write_explanation(
     if failed := failure_sentence(evidence, report.spectrum, element):
         out.write(f"{safe(failed)}\n")
     if explanation.formula:
-        out.write(f"\n    {explanation.formula}\n    {explanation.substituted}\n")
+        out.write(f"\n    {explanation.formula}\n")
+        if explanation.substituted:
+            out.write(f"    {explanation.substituted}\n")
     if suspect.failing_tests:
         out.write(f"\nFailing tests that {suspect.involvement}:\n")
         for name in suspect.failing_tests:

@@ -72,7 +72,7 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
     counts = ranking.report.spectrum.counts
     when = "" if age is None else f", {ago(age)}"
     ended = f"Of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed{when}."
-    changes = f" Changes since then can affect {affected} others." if affected else ""
+    changes = f" Changes since then can affect {affected} other{'s' if affected > 1 else ''}." if affected else ""
     out.write(style(ended + changes, "bold") + "\n\n")
     write_first_suspects(ranking, out)
 

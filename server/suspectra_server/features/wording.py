@@ -90,7 +90,8 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     parts += [f"```diff\n{diff}\n```" for diff in diffs_at(snapshot, suspect.element) if "```" not in diff]
     if explanation.formula:
         info = ranking.technique.info
-        parts.append(f"{markdown(info.title)}: {code(explanation.formula)}\n\n{code(explanation.substituted)}")
+        parts.append(f"{markdown(info.title)}: {code(explanation.formula)}")
+        parts.append(code(explanation.substituted) if explanation.substituted else "")
     if suspect.failing_tests:
         parts.append(f"Failing tests that {suspect.involvement}:\n\n" + "\n".join(_tests(ranking, suspect)))
     parts.append(markdown(ranking.failed_in(suspect)))

@@ -137,7 +137,8 @@
     for (const sentence of known ? known.sentences : []) left.append(make("p", "", sentence));
     if (known && known.formula) {
       const formula = make("p", "formula");
-      formula.append(make("code", "", known.formula), document.createTextNode(" → "), make("code", "", known.substituted));
+      formula.append(make("code", "", known.formula));
+      if (known.substituted) formula.append(document.createTextNode(" → "), make("code", "", known.substituted));
       left.append(formula);
     }
     const ef = shown.ef[i], ep = shown.ep[i];
