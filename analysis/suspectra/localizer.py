@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
-from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import exception_names, first_failure
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
+from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.technique_info import Need
@@ -242,7 +243,11 @@ class Localizer:
         if self.evidence is not None and _all_failed_in_setup(self.evidence):
             found.append(_broken_setup(self.evidence))
         if self.report is not None and self.evidence is not None:
-            found += [replace(caveat, file=self.evidence.source) for caveat in self.report.caveats()]
+            setup = _stopped_in_setup(self.evidence, self.report.spectrum)
+            if len(self.evidence.failing) / 2 < len(setup) < len(self.evidence.tests):
+                found.append(_broken_setup(self.evidence, setup))
+            caveats = self.report.caveats(explained=[test.name for test in setup])
+            found += [replace(caveat, file=self.evidence.source) for caveat in caveats]
         return found
 
 
@@ -286,9 +291,19 @@ def _all_failed_in_setup(evidence: Evidence) -> bool:
     return bool(evidence.tests) and all(test.phases.get("setup") == "failed" for test in evidence.tests)
 
 
-def _broken_setup(evidence: Evidence) -> Problem:
-    first = evidence.tests[0].message
-    cause = f"all {len(evidence.tests)} tests failed in setup" + (f": {first}" if first else "")
+def _stopped_in_setup(evidence: Evidence, spectrum: Spectrum) -> list[TestResult]:
+    """The tests whose setup failed before they executed anything that is recorded."""
+    rows = {name: spectrum.rows[row] for name, row in spectrum.failing_index.items()}
+    silent = {name for name, row in rows.items() if not len(row)}
+    return [test for test in evidence.failing if test.name in silent and test.phases.get("setup") == "failed"]
+
+
+def _broken_setup(evidence: Evidence, stopped: Sequence[TestResult] = ()) -> Problem:
+    """That tests failed in setup: some of the failing ones, or all tests."""
+    whole = f"all {len(evidence.tests)} tests"
+    who = f"{len(stopped):,} of {many(len(evidence.failing), 'failing test')}" if stopped else whole
+    first = (stopped or evidence.tests)[0].message
+    cause = f"{who} failed in setup" + (f": {first}" if first else "")
     return Problem(evidence.source, "", cause, "fix the fixture they share, or the environment the tests run in")
 
 

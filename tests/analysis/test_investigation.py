@@ -59,6 +59,7 @@ def test_without_repairs_it_is_the_ranking_by_all_evidence():
         report, _ = ranked(*experiments)
         np.testing.assert_array_equal(report.level, evidence.level)
         np.testing.assert_array_equal(report.tie_of_level, evidence.tie_of_level)
+        assert [report.explain(0).substituted, report.explain(1).substituted] == ["1 / 1^1.4", "1 / 2^1.4"]
 
 
 def test_a_repair_raises_a_statement_and_lowers_no_other():

@@ -90,6 +90,20 @@ def test_all_tests_failing_in_setup_is_said():
     assert "all 2 tests failed in setup: no database" in localizer.problems()[0].cause
 
 
+def test_most_failing_tests_failing_in_setup_is_said_and_no_other_process_is_suspected():
+    results = (
+        *(TestResult(name, Verdict.ERROR, None, {"setup": "failed"}, "no database") for name in "abc"),
+        TestResult("d", Verdict.FAILED, None, {"setup": "passed", "call": "failed"}),
+        TestResult("e", Verdict.PASSED),
+    )
+    rows = (*[np.array([], np.int32)] * 3, np.array([0, 1], np.int32), np.array([1], np.int32))
+    localizer = Localizer(make_technique("ochiai"))
+    localizer.update(Evidence("recording", results, FILES, rows, np.zeros(0, np.int32)))
+    (problem,) = localizer.problems()
+    assert problem.cause == "3 of 4 failing tests failed in setup: no database"
+    assert problem.cure.startswith("fix the fixture")
+
+
 def test_before_any_evidence():
     with pytest.raises(NothingToRank, match="no evidence yet"):
         Localizer(make_technique("ochiai")).select(make_technique("jaccard"))

@@ -236,6 +236,15 @@ def test_a_line_that_no_test_executes_has_no_formula_without_numbers(tmp_path):
     assert said.getvalue().endswith("No test executes this line.\n")
 
 
+def test_a_formula_that_nothing_is_put_into_is_not_followed_by_an_empty_line(tmp_path):
+    ranking = ranking_of(NAMES)
+    report = make_technique("slice").localize(ranking.report.spectrum)
+    assert not report.explain(0).substituted
+    said = text_of(lambda r, out: write_explanation(report, r.evidence, "src/a.py", 3, out, Sources(tmp_path)), ranking)
+    assert report.explain(0).formula in said
+    assert not [line for line in said.split("\n") if line and not line.strip()]
+
+
 # ------------------------------------------------------------------------------------- CSV, JSON, Markdown
 
 

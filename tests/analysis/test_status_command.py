@@ -1,14 +1,21 @@
 """`suspectra` alone and `suspectra status`: how the last run ended, and what to do next."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from suspectra.cli import run
+from suspectra.evidence.evidence import Evidence
+from suspectra.output.ranking import Listing
+from suspectra.output.status import write_status
+from suspectra.spectrum import Spectrum
+from suspectra.techniques import make_technique
 
 CHECKOUT = Path(__file__).parent.parent / "fixtures" / "checkout"
 FAULT = "shop/vouchers.py:17"
@@ -96,6 +103,14 @@ def test_one_other_test_is_not_many(status, tmp_path):
     source.write_text(source.read_text().replace("return 1\n\ndef", "return 0 + 1\n\ndef"))
     _, out, _ = status(tmp_path)
     assert "Changes since then can affect 1 other.\n" in out
+
+
+@pytest.mark.parametrize(("affected", "said"), [(1, "can affect 1 other."), (2, "can affect 2 others.")])
+def test_the_tests_that_a_change_can_affect_are_counted(affected, said):
+    out = io.StringIO()
+    report = make_technique("ochiai").localize(Spectrum.from_matrix([[1], [0]], failed=[True, False]))
+    write_status(Listing(report, Evidence("", (), (), (), np.zeros(0, np.int32)), ()), None, affected, out)
+    assert out.getvalue().splitlines()[0].endswith(said)
 
 
 def test_an_hour_later_it_says_so(recorded, status):

@@ -73,7 +73,8 @@ def write_explanation(
         out.write(f"{safe(failed)}\n")
     if explanation.formula:
         out.write(f"\n    {explanation.formula}\n")
-        out.write(f"    {explanation.substituted}\n" if explanation.substituted else "")
+        if explanation.substituted:
+            out.write(f"    {explanation.substituted}\n")
     if suspect.failing_tests:
         out.write(f"\nFailing tests that {suspect.involvement}:\n")
         for name in suspect.failing_tests:

@@ -46,6 +46,7 @@ _TARGETS = re.compile(
     rb"(?::[^=\n]+)?(?:[-+*/|&^%@]|//|\*\*|>>|<<)?=(?!=)"
 )
 _ITEMS = re.compile(_ITEM)
+_SET = re.compile(rb"\.[ \t]*([^\W\d]\w*)[ \t]*(?:,|$)")  # the last name of a target, in which items are no names
 _CHANGED = re.compile(rb"[ \t]*([^\W\d]\w*)\.[\w.]+\(")
 _HEAD = re.compile(rb"([ \t]*)(\w*)")
 _KEPT = re.compile(
@@ -54,6 +55,7 @@ _KEPT = re.compile(
     re.MULTILINE,
 )
 _IMPORTS_ALL = re.compile(rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]+\*", re.MULTILINE)
+_OPERATORS = frozenset(bytes([sign]) for sign in b"-+*/|&^%@<>")
 _KEYWORDS = frozenset(map(str.encode, keyword.kwlist)) - {b"from", b"import"}  # these are looked at
 
 
@@ -240,19 +242,20 @@ def _names_in(
     at_line = np.searchsorted(line_start[:-1], [word.offset for word in words], "right") - 1
     element = np.searchsorted(line, at_line, "right") - 1
     element[at_line > end[element]] = -1
-    previous, importing = -1, False
+    previous, importing, overwritten = -1, False, frozenset[int]()
     for word, at in zip(words, element.tolist(), strict=True):
         if at < 0:
             continue
         if at != previous:
             previous, importing = at, word.name in (b"from", b"import")
+            overwritten = _overwritten(source, begin[at])
             if scope[at] >= 0 and not importing:
                 local.update((scope[at], name) for name in _assigned(source, begin[at]))
         if importing:
             imported.add(word.name)
         elif at in header_of and not word.after_dot:
             local.add((header_of[at], word.name))  # a parameter
-        elif scope[at] >= 0 or at in reading:
+        elif (scope[at] >= 0 or at in reading) and word.offset not in overwritten:
             reads[word.after_dot][word.name].append(at)
     alone = {name: [at for at in places if (scope[at], name) not in local] for name, places in reads[False].items()}
     return _Names(
@@ -316,6 +319,17 @@ def _assigned(source: bytes, offset: int) -> list[bytes]:
         found += [name for _, name in _NAME.findall(_ITEMS.sub(b"", match[1])) if name not in _KEYWORDS]
         offset = match.end()  # of `a = b = 0`
     return found
+
+
+def _overwritten(source: bytes, offset: int) -> frozenset[int]:
+    """Where the names of attributes are that a statement gives another value: `self.rate = 7` does not read `rate`."""
+    found: set[int] = set()
+    while match := _TARGETS.match(source, offset):
+        if source[match.end() - 2 : match.end() - 1] not in _OPERATORS:
+            targets = _ITEMS.sub(lambda item: b"]" * len(item[0]), match[1])
+            found.update(match.start(1) + name.start(1) for name in _SET.finditer(targets))
+        offset = match.end()
+    return frozenset(found)
 
 
 def _changed(source: bytes, offset: int) -> list[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from suspectra.arrays import Ints
@@ -10,7 +12,7 @@ from suspectra.quantity import many, some
 from suspectra.spectrum import Spectrum
 
 
-def caveats_of(spectrum: Spectrum, level: Ints) -> list[Problem]:
+def caveats_of(spectrum: Spectrum, level: Ints, explained: Collection[str] = ()) -> list[Problem]:
     """Say what a ranking can't tell apart, and what would help.
 
     Parameters
@@ -19,6 +21,8 @@ def caveats_of(spectrum: Spectrum, level: Ints) -> list[Problem]:
         What was ranked.
     level : ndarray of int32, shape (elements,)
         The level of each element, 0 for those that rank highest.
+    explained : collection of str
+        Failing tests of which it is known why they execute nothing.
 
     Returns
     -------
@@ -43,7 +47,8 @@ def caveats_of(spectrum: Spectrum, level: Ints) -> list[Problem]:
         cause = f"the evidence can't tell lines apart: {of_all} share the first rank"
         found.append(Problem("", "", cause, "add passing tests that execute some of these lines and not the others"))
     failing = spectrum.failing_index
-    silent = [name for name, row in failing.items() if not len(spectrum.rows[row])]
+    known = set(explained)
+    silent = [name for name, row in failing.items() if not len(spectrum.rows[row]) and name not in known]
     if len(failing) / 2 < len(silent) < len(failing):  # a few may fail while they are set up
         of_all = f"{len(silent):,} of {many(len(failing), 'failing test')}"
         cause = f"no recorded statement is executed by {of_all}: {some(silent)}"

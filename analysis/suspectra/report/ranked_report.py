@@ -6,7 +6,7 @@ The module is longer than 500 lines because a report and what it asks of the tec
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -552,8 +552,13 @@ class RankedReport:
         """The kinds of evidence that its technique would have used and had to do without."""
         return ()
 
-    def caveats(self) -> list[Problem]:
+    def caveats(self, explained: Collection[str] = ()) -> list[Problem]:
         """Return why this ranking can't single out the fault and what would help, then the notes of the technique.
+
+        Parameters
+        ----------
+        explained : collection of str
+            Failing tests of which it is known why they execute nothing.
 
         Returns
         -------
@@ -567,4 +572,4 @@ class RankedReport:
         >>> [caveat.cure for caveat in make_technique("ochiai").localize(spectrum).caveats()]
         ['run passing tests too, best those near the failing ones']
         """
-        return [*caveats_of(self.spectrum, self.level), *self.notes]
+        return [*caveats_of(self.spectrum, self.level, explained), *self.notes]

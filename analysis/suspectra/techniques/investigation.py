@@ -153,19 +153,19 @@ class Investigation(Staged):
         ranked = own_report(report, InvestigationReport)
         suspect, spectrum = report.suspect(position), report.spectrum
         element = suspect.element
+        before = ranked.base.suspect_of(element)
+        rank = f"{before.rank_average:.4g}^{PRIOR_EXPONENT}"
         if element not in ranked.repairs:
             known = _EVIDENCE.explain(ranked.base, int(ranked.base.position[element]))
-            return Explanation(headline(report, suspect), known.sentences, INFO.formula)
+            return Explanation(headline(report, suspect), known.sentences, INFO.formula, f"1 / {rank}")
         several = sorted(ranked.repairs[element], key=_weight, reverse=True)
-        before = ranked.base.suspect_of(element)
         sentences = [
             *ranked.in_words(element),
             *(_rarity(repair) for repair in several if repair is several[0] or repair.factor > 1),
             f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
             in_words(suspect.ef, suspect.ep, spectrum.counts),
         ]
-        put_in = f"{_product(several)} / {before.rank_average:.4g}^{PRIOR_EXPONENT}"
-        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{_product(several)} / {rank}")
 
 
 def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
