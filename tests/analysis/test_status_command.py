@@ -92,19 +92,6 @@ def test_names_of_any_length_and_kind_keep_the_lines_in_a_terminal(status, tmp_p
     assert shown.replace("\n", "").isprintable()
 
 
-def test_one_other_test_is_not_many(status, tmp_path):
-    (tmp_path / "shop.py").write_text("def one():\n    return 1\n\ndef two():\n    return 1\n")
-    (tmp_path / "test_shop.py").write_text(
-        "import shop\n\ndef test_one():\n    assert shop.one() == 1\n\ndef test_two():\n    assert shop.two() == 2\n"
-    )
-    command = [sys.executable, "-m", "suspectra", "record", "--", "python", "-m", "pytest", "-q"]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
-    source = tmp_path / "shop.py"
-    source.write_text(source.read_text().replace("return 1\n\ndef", "return 0 + 1\n\ndef"))
-    _, out, _ = status(tmp_path)
-    assert "Changes since then can affect 1 other.\n" in out
-
-
 @pytest.mark.parametrize(("affected", "said"), [(1, "can affect 1 other."), (2, "can affect 2 others.")])
 def test_the_tests_that_a_change_can_affect_are_counted(affected, said):
     out = io.StringIO()
