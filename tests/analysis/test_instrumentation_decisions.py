@@ -235,7 +235,17 @@ def test_lines_are_executed_in_the_same_order():
 def test_guards_are_known():
     source = "def f(x):\n    if x:\n        raise ValueError\n    if x and not x:\n        y = 1\n    else:\n        raise KeyError\n    if x:\n        x = 1"
     _, board = loaded(source)
-    assert [site.guard for site in board.sources.loaded[0].points] == [2, 1, 3, 3, 0]
+    assert [site.guard for site in board.sources.loaded[0].points] == [2, 1, 1, 1, 0]
+
+
+def test_operands_come_to_an_exception_as_their_condition_does():
+    source = (
+        "def f(a, b, c):\n    if a or not (b and not c):\n        raise ValueError\n"
+        "    if a and b:\n        raise ValueError\n    else:\n        raise KeyError\n"
+    )
+    _, board = loaded(source)
+    # the first condition and its operands a, not (…), b and not c; then the second and its operands
+    assert [site.guard for site in board.sources.loaded[0].points] == [2, 2, 2, 1, 1, 3, 3, 3]
 
 
 class InMemory(SourceLoader):

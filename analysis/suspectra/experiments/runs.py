@@ -37,7 +37,7 @@ class DecisionSite(NamedTuple):
     line, column, end_line : int
         Lines from 1, both included; the column in bytes from 0.
     guard : int
-        With which outcomes an arm of its ``if`` ends by raising: 1 for false, 2 for true, 3 where it is not known.
+        With which outcomes an arm of its ``if`` ends, or can end, by raising: 1 for false, 2 for true, 3 for both.
 
     Examples
     --------

@@ -36,8 +36,8 @@ class Site(NamedTuple):
     line, column, end_line, end_column : int
         Where what decides begins and ends.
     guard : int
-        With which outcomes an arm of its ``if`` ends by raising an exception: 1 for false, 2 for true, 3 for both or
-        where it depends on other operands, and 0 for none.
+        With which outcomes an arm of its ``if`` ends by raising an exception: 1 for false, 2 for true, 3 for both, and
+        0 for none. For an operand: with which of its outcomes it can come to that.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class _Rewriting:
         if isinstance(test, ast.Constant) or (isinstance(test, ast.Name) and test.id == "__debug__"):
             return test
         number = self._site(test, kind, guard)
-        return self._decide(number, asker, self._truth(test, asker, guard=3 if guard else 0))
+        return self._decide(number, asker, self._truth(test, asker, guard=guard))
 
     def _truth(self, test: ast.expr, asker: _Located, *, guard: int) -> ast.expr:
         """A test of which only the truth is used, with its operands as decisions of their own."""
@@ -163,7 +163,8 @@ class _Rewriting:
                 for value in test.values
             ]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test.operand = self._truth(test.operand, asker, guard=guard)
+            opposite = {1: 2, 2: 1}.get(guard, guard)
+            test.operand = self._truth(test.operand, asker, guard=opposite)
         else:
             self.visit(test)
         return test
