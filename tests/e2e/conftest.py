@@ -543,9 +543,12 @@ class Workbench:
         What may happen twice says whether it is done, so that a click that was lost is repeated, too.
         """
         button = row.locator(f".action-label[aria-label*='{action}']").first
+        choices = self.page.locator(".quick-input-widget").filter(visible=True)
 
         def pressed() -> bool:
             with contextlib.suppress(PlaywrightTimeout):
+                if done and choices.count():  # the row was drawn anew under the click, so the command asks which one
+                    self.press("Escape")
                 row.hover(timeout=QUICK_S * 1000)
                 button.click(timeout=QUICK_S * 1000)
                 return done is None or happens(done)
