@@ -236,17 +236,17 @@ class RepeatedTest:
             When it was not over by then.
         """
         seconds = min(self._seconds, max(most_seconds, 2 * self.trace.answer.seconds))
-        (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
-        alone = answer_of(answer)
-        return self._confirmed(job, seconds, end) if self._check and alone.outcome.repairs else alone
+        answer = self._once(job, seconds, end)
+        return self._confirmed(job, seconds, end) if self._check and answer.outcome.repairs else answer
 
     def _confirmed(self, job: Job, seconds: float, end: float) -> Answer:
         """How a run in a process of its own ends, looking whether it goes through the check that failed unaltered.
 
         Watching slows it down, so this is for repairs.
         """
-        if self._check:
-            job = {**job, "check": self._check}
+        return self._once({**job, "check": self._check} if self._check else job, seconds, end)
+
+    def _once(self, job: Job, seconds: float, end: float) -> Answer:
         (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
         return answer_of(answer)
 

@@ -129,7 +129,6 @@ class WatchedCheck:
 
     def begin(self) -> None:
         """Watch the calls of this thread from now on."""
-        self._called = self._raised = False
         self._before = sys.gettrace()
         sys.settrace(self._call)
 
