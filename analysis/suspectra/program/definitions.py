@@ -314,22 +314,29 @@ def _kept_results(
 
 def _assigned(source: bytes, offset: int) -> list[bytes]:
     """The names that a statement assigns to; for an attribute also the object's, for an item that of the whole."""
-    found = []
-    while match := _TARGETS.match(source, offset):
-        found += [name for _, name in _NAME.findall(_ITEMS.sub(b"", match[1])) if name not in _KEYWORDS]
-        offset = match.end()  # of `a = b = 0`
-    return found
+    return [
+        name
+        for match in _targets(source, offset)
+        for _, name in _NAME.findall(_ITEMS.sub(b"", match[1]))
+        if name not in _KEYWORDS
+    ]
 
 
 def _overwritten(source: bytes, offset: int) -> frozenset[int]:
     """Where the names of attributes are that a statement gives another value: `self.rate = 7` does not read `rate`."""
     found: set[int] = set()
-    while match := _TARGETS.match(source, offset):
+    for match in _targets(source, offset):
         if source[match.end() - 2 : match.end() - 1] not in _OPERATORS:
             targets = _ITEMS.sub(lambda item: b"]" * len(item[0]), match[1])
             found.update(match.start(1) + name.start(1) for name in _SET.finditer(targets))
-        offset = match.end()
     return frozenset(found)
+
+
+def _targets(source: bytes, offset: int) -> Iterator[re.Match[bytes]]:
+    """The targets of a statement, with what assigns to them; of `a = b = 0` there are two."""
+    while match := _TARGETS.match(source, offset):
+        yield match
+        offset = match.end()
 
 
 def _changed(source: bytes, offset: int) -> list[bytes]:
