@@ -13,6 +13,7 @@ from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
 from suspectra.quantity import many
 from suspectra.report import RankedReport
+from suspectra.report.caveats import silent_failures
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
@@ -293,8 +294,7 @@ def _all_failed_in_setup(evidence: Evidence) -> bool:
 
 def _stopped_in_setup(evidence: Evidence, spectrum: Spectrum) -> list[TestResult]:
     """The tests whose setup failed before they executed anything that is recorded."""
-    rows = {name: spectrum.rows[row] for name, row in spectrum.failing_index.items()}
-    silent = {name for name, row in rows.items() if not len(row)}
+    silent = set(silent_failures(spectrum))
     return [test for test in evidence.failing if test.name in silent and test.phases.get("setup") == "failed"]
 
 

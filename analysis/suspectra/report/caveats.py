@@ -46,11 +46,31 @@ def caveats_of(spectrum: Spectrum, level: Ints, explained: Collection[str] = ())
         of_all = f"{tied} of the {suspected} that failing tests execute"
         cause = f"the evidence can't tell lines apart: {of_all} share the first rank"
         found.append(Problem("", "", cause, "add passing tests that execute some of these lines and not the others"))
-    failing = spectrum.failing_index
-    known = set(explained)
-    silent = [name for name, row in failing.items() if not len(spectrum.rows[row]) and name not in known]
+    failing, known = spectrum.failing_index, set(explained)
+    silent = [name for name in silent_failures(spectrum) if name not in known]
     if len(failing) / 2 < len(silent) < len(failing):  # a few may fail while they are set up
         of_all = f"{len(silent):,} of {many(len(failing), 'failing test')}"
         cause = f"no recorded statement is executed by {of_all}: {some(silent)}"
         found.append(Problem("", "", cause, "if they run the program in another process, record that one too"))
     return found
+
+
+def silent_failures(spectrum: Spectrum) -> list[str]:
+    """List the failing tests that execute nothing that is recorded.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        What the tests execute.
+
+    Returns
+    -------
+    list of str
+        Their names.
+
+    Examples
+    --------
+    >>> silent_failures(Spectrum.from_matrix([[1], [0]], failed=[True, True], tests=["test_a", "test_b"]))
+    ['test_b']
+    """
+    return [name for name, row in spectrum.failing_index.items() if not len(spectrum.rows[row])]
