@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import sqlite3
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from suspectra.cli import run
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
@@ -53,6 +55,20 @@ def shop(measured_shops: Callable[..., Path], tmp_path: Path) -> Path:
     with closing(sqlite3.connect(folder / ".coverage")) as db, db:
         db.execute("update file set path = replace(path, ?, ?)", (str(measured), str(folder)))
     return folder
+
+
+@pytest.fixture
+def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict]:
+    """Records the failing tests of a folder, and gives the JSON that a command prints about them."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+
+    def ask(*arguments: str) -> dict:
+        record = [sys.executable, "-m", "suspectra", "record", "--", *command, "-q"]
+        assert subprocess.run(record, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+        run([*arguments, "--format", "json", "--workspace", str(tmp_path), "--", *command])
+        return json.loads(capsys.readouterr().out)
+
+    return ask
 
 
 @pytest.fixture(scope="session")

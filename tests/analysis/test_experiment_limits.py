@@ -1,6 +1,5 @@
 """What an altered run may do: as much as a repaired test needs, and no endless loop."""
 
-import json
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -28,14 +27,10 @@ SLOW = PROPERTY.replace("max_examples=300", "max_examples=120").replace("    for
 
 
 @pytest.mark.parametrize("test", [LOOP, PROPERTY, f"import time\n{SLOW}"], ids=["loop", "property", "slow property"])
-def test_a_test_that_fails_in_the_first_of_many_examples_can_be_repaired(tmp_path, capsys, test):
+def test_a_test_that_fails_in_the_first_of_many_examples_can_be_repaired(tmp_path, asked, test):
     (tmp_path / "sign.py").write_text(SIGN)
     (tmp_path / "test_sign.py").write_text(test)
-    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
-    arguments = ["--technique", "muse", "--seconds", "60", "--format", "json", "--workspace", str(tmp_path)]
-    run(["investigate", *arguments, "--", *PYTEST])
-    made = json.loads(capsys.readouterr().out)["experiments"]
+    made = asked("investigate", "--technique", "muse", "--seconds", "60")["experiments"]
     outcomes = {one["action"]: one["outcome"] for one in made}
     assert outcomes["`n > 0 or n == 0` → `n > 0`"] == "passed"
 
@@ -95,14 +90,10 @@ CALLS = "import cart\n\ndef test_total():\n    total = 0\n" + "".join(
     [(SUBTRACTS, SLOW_PASSING), (PAUSES, CALLS + "    assert total == 1\n")],
     ids=["a slow passing test", "mutants that wait"],
 )
-def test_the_time_is_kept(tmp_path, capsys, source, test):
+def test_the_time_is_kept(tmp_path, asked, source, test):
     (tmp_path / "cart.py").write_text(source)
     (tmp_path / "test_cart.py").write_text(test)
-    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
-    arguments = ["--technique", "muse", "--seconds", "3", "--format", "json", "--workspace", str(tmp_path)]
-    run(["investigate", *arguments, "--", *PYTEST])
-    found = json.loads(capsys.readouterr().out)
+    found = asked("investigate", "--technique", "muse", "--seconds", "3")
     assert found["experiments"]
     assert found["seconds"] < 3 + CONFIRMING_S + 1
     assert not found["complete"]
@@ -141,14 +132,10 @@ def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
 WAITS = "import time\n\ndef total(net):\n    vat = net - 4\n    time.sleep(60 * vat)\n    return vat\n"
 
 
-def test_the_time_of_a_search_for_causes_is_kept(tmp_path, capsys):
+def test_the_time_of_a_search_for_causes_is_kept(tmp_path, asked):
     (tmp_path / "cart.py").write_text(WAITS)
     (tmp_path / "test_cart.py").write_text("from cart import total\n\ndef test_total():\n    assert total(4) == 7\n")
-    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
-    arguments = ["test_cart.py::test_total", "--seconds", "3", "--format", "json", "--workspace", str(tmp_path)]
-    run(["causes", *arguments, "--", *PYTEST])
-    found = json.loads(capsys.readouterr().out)
+    found = asked("causes", "test_cart.py::test_total", "--seconds", "3")
     assert found["alterations"] > 0
     assert found["seconds"] < 3 + 1
     assert not found["complete"]

@@ -1,14 +1,7 @@
 """A test that passes without the check that failed is not repaired."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 
-from suspectra.cli import run
-
-PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 CART = "def total(net, vat):\n    return net - vat\n\n"
 TIMED = (
     "def timed(function):\n    def call(*arguments):\n        if callable(function):\n"
@@ -42,15 +35,11 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("technique", ["muse", "switching", "value-replacement"])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_does_without_the_check_repairs_nothing(tmp_path, capsys, program, technique):
+def test_what_does_without_the_check_repairs_nothing(tmp_path, asked, program, technique):
     source, test = PROGRAMS[program]
     (tmp_path / "cart.py").write_text(CART + source)
     (tmp_path / "test_cart.py").write_text(test)
-    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
-    arguments = ["--technique", technique, "--seconds", "60", "--format", "json", "--workspace", str(tmp_path)]
-    run(["investigate", *arguments, "--", *PYTEST])
-    made = json.loads(capsys.readouterr().out)["experiments"]
+    made = asked("investigate", "--technique", technique, "--seconds", "60")["experiments"]
     repairs = {one["line"] for one in made if one["outcome"] == "passed"}
     assert repairs == ({2} if technique != "switching" else set())
     assert {one["line"] for one in made if one["outcome"] == "skipped"} or technique == "value-replacement"
@@ -66,12 +55,8 @@ TRACES = (
 
 
 @pytest.mark.parametrize("test", [REACHED, TRACES], ids=["raised by the test", "traces calls"])
-def test_what_a_repaired_test_does_not_reach_or_can_not_be_watched_is_a_repair(tmp_path, capsys, test):
+def test_what_a_repaired_test_does_not_reach_or_can_not_be_watched_is_a_repair(tmp_path, asked, test):
     (tmp_path / "cart.py").write_text(CART)
     (tmp_path / "test_cart.py").write_text(test)
-    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
-    arguments = ["--technique", "muse", "--seconds", "60", "--format", "json", "--workspace", str(tmp_path)]
-    run(["investigate", *arguments, "--", *PYTEST])
-    made = json.loads(capsys.readouterr().out)["experiments"]
+    made = asked("investigate", "--technique", "muse", "--seconds", "60")["experiments"]
     assert {one["action"] for one in made if one["outcome"] == "passed"} == {"`-` → `+`"}
