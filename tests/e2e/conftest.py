@@ -38,6 +38,7 @@ ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
 TIMEOUT_S = 60.0  # seconds: how long something that should happen soon may take on a slow and busy machine
 QUICK_S = 10.0  # seconds: after which what a click or a key should have done at once is tried again
+POLL_S = 0.25  # seconds between two looks at an editor: each look costs it processor time that it needs for its work
 
 
 def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S):
@@ -46,11 +47,11 @@ def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S
     return happens(happened, patience) or pytest.fail(f"never happened: {what}")
 
 
-def happens(done: Callable[[], object], patience: float = QUICK_S):
+def happens(done: Callable[[], object], patience: float = QUICK_S, pause: float = POLL_S):
     """Wait for something, by default until it is worth another try, and return what it then is, true or not."""
     deadline = time.monotonic() + patience
     while not (result := done()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(pause)
     return result
 
 
@@ -63,6 +64,7 @@ def looked_again(look: Callable[[], object], patience: float = TIMEOUT_S):
         except AssertionError:
             if time.monotonic() > deadline:
                 raise
+            time.sleep(POLL_S)
 
 
 @dataclass(frozen=True)
@@ -502,6 +504,7 @@ class Workbench:
             with contextlib.suppress(PlaywrightTimeout):
                 self.pick(title, prefix=">", patience=QUICK_S)
                 return True
+            self.press("Escape")  # a list that stays open is not made again, so what it lacks it lacks for ever
             return False
 
         until(given, f"the command {title}")
@@ -577,7 +580,7 @@ class Workbench:
             nonlocal took
             began = time.perf_counter()
             self.press(key)
-            there = bool(happens(done))
+            there = bool(happens(done, pause=0.02))
             took = time.perf_counter() - began
             return there
 
@@ -816,6 +819,8 @@ def workbench(
     home = tmp_path / "home"
     data = home / "data"
     name = request.node.name.removeprefix("test_").replace("_", "-")
+    if (attempt := getattr(request.node, "execution_count", 1)) > 1:  # what the attempt before it left is kept
+        name += f"-{attempt}"
     code_server = [
         *CODE_SERVER,
         *("--config", str(home / "config.yaml")),
