@@ -129,7 +129,7 @@ def test_a_technique_can_be_stopped_wherever_it_looks(project, name):
     total = looks.looks - looks.left
     assert total > 70  # at least once a test
     localizer, source = Localizer(make_technique(name)), RecordingSource(project.folder, edges=True)
-    stops = sorted({*range(0, 40, 3), *range(0, total, max(1, total // 25)), total - 1})
+    stops = sorted({*range(0, 40, 5), *range(0, total, max(1, total // 12)), total - 1})
     for stop in stops:
         with pytest.raises(Cancelled):
             rank(project.folder, name, Countdown(stop))
@@ -155,7 +155,7 @@ def test_the_debugging_model_can_be_stopped_wherever_it_looks(project):
     assert steps(looks) == expected
     total = looks.looks - looks.left
     assert total - len(report.spectrum.elements.files) > 10  # each file, and each level of the elimination
-    for stop in sorted({*range(0, total, max(1, total // 25)), *range(total - 12, total)}):
+    for stop in sorted({*range(0, total, max(1, total // 15)), *range(total - 8, total)}):
         with pytest.raises(Cancelled):
             steps(Countdown(stop))
 

@@ -24,14 +24,18 @@ PACKAGES = ("suspectra_recorder", "suspectra", "suspectra_server", "suspectra_mc
 
 
 @cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes_of(path):
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def nodes(path, kind):
+    return (node for node in nodes_of(path) if isinstance(node, kind))
 
 
 @cache
 def imports(path, *, for_types=True):
     """Every name a file imports, modules and what is taken from them; imports for type checkers are arrows too."""
-    return frozenset(_imports(tree_of(path), for_types))
+    return frozenset(_imports(path, for_types))
 
 
 def roots(path, *, for_types=True):
@@ -39,15 +43,15 @@ def roots(path, *, for_types=True):
     return {name.partition(".")[0] for name in imports(path, for_types=for_types)}
 
 
-def _imports(tree, for_types):
+def _imports(path, for_types):
     checked = {
         inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for node in nodes(path, ast.If)
+        if not for_types and "TYPE_CHECKING" in ast.dump(node.test)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
-        if node in checked and not for_types:
+    for node in nodes(path, ast.Import | ast.ImportFrom):
+        if node in checked:
             continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -189,10 +193,6 @@ RECORDER = sources(ROOT / "analysis" / "suspectra_recorder")
 def test_the_recorder_needs_only_the_standard_library():
     allowed = sys.stdlib_module_names | {"suspectra_recorder", "suspectra_loading", "pytest", "_pytest"}
     assert not [path for path in RECORDER if not roots(path, for_types=False) <= allowed]
-
-
-def nodes(path, kind):
-    return (node for node in ast.walk(tree_of(path)) if isinstance(node, kind))
 
 
 def test_reading_evidence_executes_nothing():
