@@ -402,4 +402,5 @@ def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(works
     assert ended[0] - cancelled < 0.5
     assert inquiry.report.summary.startswith("test_shop.py::test_wait passes if shop.py:")
     assert not inquiry.report.complete
-    until(lambda: processes_with(str(workspace)) == machines, "what was killed has ended", 10)
+    # what the tests before this one started may have ended, too
+    until(lambda: {*processes_with(str(workspace))} <= {*machines}, "what was killed has ended", 10)
