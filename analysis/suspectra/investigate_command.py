@@ -111,13 +111,14 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     arguments = pytest_command(command, root, python=chosen["python"]).arguments
     tests = [failing[name] for name in suspicion.in_turn(failing)]
     safety = Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"])
+    seconds = _left(chosen["investigation_seconds"], began)
     if technique.name == VALUE_PREDICATES:
         observing = Observing(
             Path(root),
             arguments,
             tests,
             suspicion,
-            chosen["investigation_seconds"],
+            seconds,
             safety=safety,
             notify=lambda now: progress.show(now.share, f"test {now.number} of {now.total}: {now.test}"),
         )
@@ -130,7 +131,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         arguments,
         tests,
         suspicion,
-        chosen["investigation_seconds"],
+        seconds,
         kinds=technique.kinds,
         values_logged=not chosen["hide_values"],
         safety=safety,
@@ -141,6 +142,11 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     left = "everything was tried" if investigation.complete else "more can be tried with --seconds"
     said = f"{len(made)} altered runs in {{seconds:.1f}} s; {left}"
     return _write(evidence, investigation, technique, made, chosen, began, said, interrupted=interrupted)
+
+
+def _left(seconds: float, began: float) -> float:
+    """What reading and ranking a recording has left of the seconds of this command: half of them, at least."""
+    return max(seconds - (time.monotonic() - began), seconds / 2)
 
 
 def _experiments(investigation: Investigation, progress: InvestigationProgress) -> Iterator[Experiment]:

@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from suspectra.cli import run
-from suspectra.experiments import repeated_test
+from suspectra.evidence import discovery
+from suspectra.experiments import investigation, repeated_test
+from suspectra.experiments.investigation import Investigation
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
 from suspectra.experiments.runs import Runs
@@ -24,6 +27,23 @@ PROPERTY = (
 
 
 SLOW = PROPERTY.replace("max_examples=300", "max_examples=120").replace("    for n", "    time.sleep(0.01)\n    for n")
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(60, 59), (0.4, 0.2)])
+def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, asked, monkeypatch, seconds, left):
+    given, find = [], discovery.find_source
+
+    class Noted(Investigation):
+        def __init__(self, root, pytest, tests, suspicion, seconds, **options):
+            given.append(seconds)
+            super().__init__(root, pytest, tests, suspicion, seconds, **options)
+
+    monkeypatch.setattr(investigation, "Investigation", Noted)
+    monkeypatch.setattr(discovery, "find_source", lambda *words, **named: time.sleep(1) or find(*words, **named))
+    (tmp_path / "sign.py").write_text(SIGN)
+    (tmp_path / "test_sign.py").write_text(LOOP.replace("1500", "2"))
+    asked("investigate", "--technique", "muse", "--seconds", str(seconds))
+    assert left / 2 < given[0] <= left
 
 
 @pytest.mark.parametrize("test", [LOOP, PROPERTY, f"import time\n{SLOW}"], ids=["loop", "property", "slow property"])
