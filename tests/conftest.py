@@ -3,6 +3,7 @@
 import compileall
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -66,7 +67,7 @@ def own_surroundings(tmp_path_factory):
     process. Sources of the tests are never compiled to files: Python takes a file that is written twice within a
     second, with the same size, for the same one.
     """
-    unwanted = "pytest-lsp", "hypothesispytest", "anyio", "platformdirs", "asyncio"
+    unwanted = "pytest-lsp", "hypothesispytest", "anyio", "platformdirs", "asyncio", "rerunfailures"
     for package in OWN_PACKAGES:
         compileall.compile_dir(package, quiet=2)
     with pytest.MonkeyPatch.context() as patch:
@@ -78,10 +79,10 @@ def own_surroundings(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def runs_async_tests(own_surroundings):
-    """Runs of pytest in this module can await."""
+def runs_every_kind_of_test(own_surroundings):
+    """Runs of pytest in this module can await, and repeat what fails."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTEST_ADDOPTS", os.environ["PYTEST_ADDOPTS"].replace("-p no:asyncio", ""))
+        patch.setenv("PYTEST_ADDOPTS", re.sub("-p no:(asyncio|rerunfailures)", "", os.environ["PYTEST_ADDOPTS"]))
         yield
 
 

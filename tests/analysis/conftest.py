@@ -39,7 +39,8 @@ def measured_shops(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
         if arguments not in made:
             folder = tmp_path_factory.mktemp("shop") / "shop"
             shutil.copytree(FIXTURES / "shop", folder)
-            done = run_pytest(folder, "--cov=src", "--cov=tests", "--junit-xml=results.xml", *arguments)
+            reports = "--cov=src", "--cov=tests", "--junit-xml=results.xml"
+            done = run_pytest(folder, "-p", "rerunfailures", *reports, *arguments)
             assert (folder / ".coverage").exists(), done.stdout + done.stderr
             made[arguments] = folder
         return made[arguments]

@@ -21,7 +21,7 @@ from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.switching import Switch, switches
 from suspectra.mutation.edit import Edit
 
-pytestmark = pytest.mark.usefixtures("runs_async_tests")
+pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "experiments"
 MODULE = "tests/test_kinds.py"
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")

@@ -17,7 +17,7 @@ from suspectra.recording.launch import run
 from suspectra_recorder.choice import MICROSECONDS_PER_PROBE, Choice, choose, microseconds_per_probe
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, with_json
 
-pytestmark = pytest.mark.usefixtures("runs_async_tests")
+pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 KINDS = Path(__file__).parents[1] / "fixtures" / "recording" / "kinds"
 MONITORING = sys.version_info >= (3, 12)
 

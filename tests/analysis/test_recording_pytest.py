@@ -11,7 +11,7 @@ import pytest
 
 from suspectra.evidence.recording import RecordingSource
 
-pytestmark = pytest.mark.usefixtures("runs_async_tests")
+pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recording"
 EXPECTED = re.compile(r"def (test_\w+).*# verdict: (\w+); runs: (\w+)(; flaky)?")
 
