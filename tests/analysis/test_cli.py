@@ -480,7 +480,8 @@ def test_a_recording_gives_the_same_ranking(shop, tmp_path):
     """The project's own recorder and coverage.py see the same run."""
     folder = tmp_path / "recorded"
     shutil.copytree(shop, folder, ignore=shutil.ignore_patterns(".coverage", "results.xml", "__pycache__"))
-    done = process(folder, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    options = ("-q", "-p", "no:cacheprovider", "-p", "rerunfailures")
+    done = process(folder, "record", "--", sys.executable, "-m", "pytest", *options)
     assert done.returncode == 1, done.stderr.decode()
     recorded = strict_json(process(folder, "rank", "--format", "json").stdout.decode())
     covered = strict_json(process(shop, "rank", "--format", "json").stdout.decode())

@@ -45,5 +45,5 @@ def test_mutants_that_left_a_test_failing_come_last_for_the_next_one(project, ca
 def test_a_time_that_ends_before_the_first_altered_run_is_said(project, capsys):
     found, said = investigated(project, capsys, "--seconds", "0.001")
     assert (found["experiments"], found["complete"]) == ([], False)
-    assert "the 0.001 s were over before the first altered run" in said
+    assert "the time was over before the first altered run" in said
     assert "run `suspectra investigate`" not in said, "that is what the user just did"

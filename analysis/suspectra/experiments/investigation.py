@@ -305,14 +305,14 @@ class Investigation:
                     yield experiment
             self.complete = underway.exhausted and time.monotonic() < end
             if not runs and underway.schedule.next() is not None:
-                self.problems.append(_too_slow(self.seconds, time.monotonic() - began))
+                self.problems.append(_too_slow(time.monotonic() - began))
             self.problems = list(dict.fromkeys([*underway.notices, *self.problems]))
 
 
-def _too_slow(seconds: float, took: float) -> Problem:
+def _too_slow(took: float) -> Problem:
     cause = (
-        f"the {seconds:g} s were over before the first altered run: to collect the failing tests and to run one"
-        f" unaltered took {took:.0f} s"
+        "the time was over before the first altered run: to collect the failing tests and to run one unaltered took"
+        f" {took:.0f} s"
     )
     return Problem("", "", cause, "allow more with --seconds; editors have a setting for it")
 
