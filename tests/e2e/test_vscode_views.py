@@ -196,7 +196,7 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     row = page.locator(ROWS, has_text=f"{FUNCTION} · {fault}").first
     is_innocent = lambda: [r for r in bench.suspects() if f"line {fault}," in r and r.endswith(", innocent")]  # noqa: E731
     bench.choose(row, "Mark as Innocent", is_innocent)
-    bench.configure(reload=False, suspectra_top=3)
+    bench.configure(suspectra_top=3)
     wait(lambda: len(bench.suspects()) == 3, "three suspects")
     innocent = next(index for index, row in enumerate(bench.suspects()) if row.endswith(", innocent"))
     first, last = (index for index in range(3) if index != innocent)
@@ -294,14 +294,16 @@ def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait
 
     # who wants more gets it: a tint, an underline for each, and the rank in words
     more = {"suspectra_tint": True, "suspectra_diagnostics": "all", "suspectra_inlayHints": True}
-    bench.configure(reload=False, workbench_colorTheme="Default Light Modern", **more)
+    bench.configure(workbench_colorTheme="Default Light Modern", **more)
+    wait(bench.suspects, "suspects in the view", 90)
     bench.see(".view-lines", "suspect 1–9 · 0.866")
     bench.see(".squiggly-warning")
     look_again(lambda: shows_the_tint(bench, look(bench.picture("tinted", still=True)), palette("light")))
 
     # a picture that lacks the marks would not pass
-    bench.configure(reload=False, suspectra_decorations=False)
-    wait(lambda: not bench.at_ends_of_lines(), "no line has a decoration")
+    bench.configure(suspectra_decorations=False)
+    wait(bench.suspects, "suspects in the view")
+    bench.open_suspect(FUNCTION, fault)
     bench.see(".squiggly-warning")
     picture = look(bench.picture("without-decorations", still=True))
     with pytest.raises(AssertionError, match="gutter"):
