@@ -496,14 +496,17 @@ class Workbench:
         found.wait_for(timeout=patience * 1000)
         return found
 
-    def command(self, title: str) -> None:
-        """Give a command of the palette, which closes when something else takes the focus."""
+    def command(self, title: str, done: Callable[[], object] | None = None) -> None:
+        """Give a command of the palette, which closes when something else takes the focus.
+
+        What may happen twice says whether it is done, so that a command that was lost is repeated, too.
+        """
 
         def given() -> bool:
             self.page.keyboard.press("F1")
             with contextlib.suppress(PlaywrightTimeout):
                 self.pick(title, prefix=">", patience=QUICK_S)
-                return True
+                return done is None or bool(happens(done))
             self.press("Escape")  # a list that stays open is not made again, so what it lacks it lacks for ever
             return False
 
@@ -593,11 +596,13 @@ class Workbench:
 
     def configure(self, *, reload: bool = True, **settings: object) -> None:
         """Change user settings, and load the window again with them unless told otherwise; `_` stands for a dot."""
-        path = self.home / "data" / "User" / "settings.json"
-        named = {name.replace("_", "."): value for name, value in settings.items()}
-        path.write_text(json.dumps({**json.loads(path.read_text()), **named}))
+        set_settings(self.home / "data", {name.replace("_", "."): value for name, value in settings.items()})
         if reload:
             self.page.reload()
+
+    def shows(self, selector: str, text: str) -> bool:
+        """Whether something with a text is visible now."""
+        return self.page.locator(selector, has_text=text).filter(visible=True).count() > 0
 
     def choices(self) -> list[str]:
         """What the open list of choices offers, as a screen reader reads it."""
@@ -717,6 +722,20 @@ SETTINGS = {
     "files.autoSave": "off",  # the default of the web would write typed edits back
     "suspectra.run": "manual",  # chosen, so that it is not offered in front of what is tested
 }
+
+
+def set_settings(data: Path, chosen: dict[str, object]) -> None:
+    """Write settings to the files they are read from: which Python there is, and what is personal, is a matter of the
+    machine, and the rest is the user's. In a user's file, VS Code reads the first kind only by chance: until it knows
+    which kind it is."""
+    sections = json.loads(MANIFEST.read_text())["contributes"]["configuration"]
+    scopes = {name: setting.get("scope", "") for section in sections for name, setting in section["properties"].items()}
+    machine = {name for name in chosen if scopes.get(name, "").startswith("machine")}
+    for kind, names in (("Machine", machine), ("User", chosen.keys() - machine)):
+        path = data / kind / "settings.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps({**before, **{name: chosen[name] for name in names}}))
 
 
 # Also what the workbench moves all the same, such as the bars of progress
@@ -839,14 +858,7 @@ def workbench(
     started = []
 
     def start(folder: Path, settings: dict | None = None, *, interpreter=None, trusted: bool = True) -> Workbench:
-        # which Python there is, and what is personal, is a matter of the machine; the rest is the user's
-        sections = json.loads(MANIFEST.read_text())["contributes"]["configuration"]
-        scopes = {name: setting for section in sections for name, setting in section["properties"].items()}
-        chosen = {"suspectra.interpreter": interpreter or [sys.executable], **SETTINGS, **(settings or {})}
-        machine = {name for name in chosen if scopes.get(name, {}).get("scope", "").startswith("machine")}
-        for kind, names in (("Machine", machine), ("User", chosen.keys() - machine)):
-            (data / kind).mkdir(parents=True)
-            (data / kind / "settings.json").write_text(json.dumps({name: chosen[name] for name in names}))
+        set_settings(data, {"suspectra.interpreter": interpreter or [sys.executable], **SETTINGS, **(settings or {})})
         (home / "config.yaml").write_text(f"bind-addr: 127.0.0.1:{port}\nauth: none\ncert: false\n")
         log = (ARTIFACTS / f"vscode-{name}.log").open("w")
         options = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]

@@ -171,8 +171,8 @@ def test_settings_and_evidence_that_are_not_right_are_named_with_a_cure(unrecord
     bench.page.set_viewport_size({"width": 1800, "height": 1000})
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
-    bench.command("Suspectra: Show Output")
-    bench.see(PANEL, "The setting suspectra.technique is not usable")
+    said = "The setting suspectra.technique is not usable"
+    bench.command("Suspectra: Show Output", lambda: bench.shows(PANEL, said))
     bench.see(PANEL, "The setting suspectra.top is not usable")
     bench.see(PANEL, "it was recorded in another folder")
     bench.see(PANEL, "Fix:")
