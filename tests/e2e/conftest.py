@@ -491,10 +491,17 @@ class Workbench:
 
     def see(self, selector: str, text: str | None = None, patience: float = TIMEOUT_S) -> Locator:
         """Wait for something to be visible."""
-        found = self.page.locator(selector, has_text=text) if text else self.page.locator(selector)
-        found = found.filter(visible=True).first
+        found = self.visible(selector, text).first
         found.wait_for(timeout=patience * 1000)
         return found
+
+    def visible(self, selector: str, text: str | None = None) -> Locator:
+        """What is visible of something, which may be nothing."""
+        return self.page.locator(selector, has_text=text).filter(visible=True)
+
+    def shows(self, selector: str, text: str) -> bool:
+        """Whether something with a text is visible now."""
+        return self.visible(selector, text).count() > 0
 
     def command(self, title: str, done: Callable[[], object] | None = None) -> None:
         """Give a command of the palette, which closes when something else takes the focus.
@@ -549,7 +556,7 @@ class Workbench:
         What may happen twice says whether it is done, so that a click that was lost is repeated, too.
         """
         button = row.locator(f".action-label[aria-label*='{action}']").first
-        choices = self.page.locator(".quick-input-widget").filter(visible=True)
+        choices = self.visible(".quick-input-widget")
 
         def pressed() -> bool:
             with contextlib.suppress(PlaywrightTimeout):
@@ -564,7 +571,7 @@ class Workbench:
 
     def choose(self, row: Locator, action: str, done: Callable[[], object]) -> None:
         """Choose from the menu of a row, again where that was still opening, which loses the click."""
-        item = self.page.locator(".monaco-menu .action-label", has_text=action).filter(visible=True).first
+        item = self.visible(".monaco-menu .action-label", action).first
 
         def chosen() -> bool:
             with contextlib.suppress(PlaywrightTimeout):
@@ -595,14 +602,10 @@ class Workbench:
             self.page.keyboard.press(key)
 
     def configure(self, *, reload: bool = True, **settings: object) -> None:
-        """Change user settings, and load the window again with them unless told otherwise; `_` stands for a dot."""
+        """Change settings, and load the window again with them unless told otherwise; `_` stands for a dot."""
         set_settings(self.home / "data", {name.replace("_", "."): value for name, value in settings.items()})
         if reload:
             self.page.reload()
-
-    def shows(self, selector: str, text: str) -> bool:
-        """Whether something with a text is visible now."""
-        return self.page.locator(selector, has_text=text).filter(visible=True).count() > 0
 
     def choices(self) -> list[str]:
         """What the open list of choices offers, as a screen reader reads it."""
@@ -676,7 +679,7 @@ class Workbench:
     def hover_at_cursor(self, text: str) -> None:
         """Ask for the hover of the editor with the mouse out of the way."""
         self.page.mouse.move(700, 5)
-        hover = self.page.locator(".monaco-hover", has_text=text).filter(visible=True)
+        hover = self.visible(".monaco-hover", text)
 
         def shown() -> bool:  # an answer that takes long is not waited for by the editor once something else moves
             self.see(".editor-instance .monaco-editor.focused")
@@ -725,9 +728,11 @@ SETTINGS = {
 
 
 def set_settings(data: Path, chosen: dict[str, object]) -> None:
-    """Write settings to the files they are read from: which Python there is, and what is personal, is a matter of the
-    machine, and the rest is the user's. In a user's file, VS Code reads the first kind only by chance: until it knows
-    which kind it is."""
+    """Write settings to the files they are read from.
+
+    Which Python there is, and what is personal, is a matter of the machine; the rest is the user's. In a user's file,
+    VS Code reads the first kind only until it knows which kind it is, which is by chance.
+    """
     sections = json.loads(MANIFEST.read_text())["contributes"]["configuration"]
     scopes = {name: setting.get("scope", "") for section in sections for name, setting in section["properties"].items()}
     machine = {name for name in chosen if scopes.get(name, "").startswith("machine")}

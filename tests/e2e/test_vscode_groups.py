@@ -53,7 +53,7 @@ def test_each_of_three_faults_has_a_group_in_the_view(unrecorded, workbench, wai
     document(bench, "vscode-failure-groups.png")
 
     # a user who knows better merges two of them, for good until that is undone
-    title = bench.page.locator(".quick-input-title", has_text="Merge with").filter(visible=True)
+    title = bench.visible(".quick-input-title", "Merge with")
     bench.choose(row(FAILURE), "Merge Failure Groups…", title.count)
     bench.page.locator(".quick-input-list .monaco-list-row", has_text="1 test: ").first.click()
     bench.press("Enter")
