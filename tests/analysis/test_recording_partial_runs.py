@@ -1,5 +1,7 @@
 """Recording some tests again leaves what all tests execute as it was, and with it the ranking."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from suspectra.cli import run
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.recording import RecordingSource
 
@@ -82,13 +85,12 @@ def executed(folder):
         test.name: (test.verdict, [str(evidence.elements.location(i)) for i in row.tolist()])
         for test, row in zip(evidence.tests, evidence.rows, strict=True)
     }
-    ranked = subprocess.run(
-        [sys.executable, "-m", "suspectra", "rank", "--format", "json"], cwd=folder, capture_output=True, text=True
-    )
-    suspects = json.loads(ranked.stdout)["suspects"] if ranked.returncode == 0 else []
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as said:
+        status = run(["rank", "--format", "json", "--workspace", str(folder)])
+    suspects = json.loads(out.getvalue())["suspects"] if status == 0 else []
     for suspect in suspects:
         suspect["failing_tests"].sort()  # they are listed in the order in which they ran
-    return lines, suspects, ranked.returncode, ranked.stderr
+    return lines, suspects, status, said.getvalue()
 
 
 @settings(
@@ -137,8 +139,11 @@ PARTLY = [
 ]
 
 
-@pytest.mark.parametrize("ini", ["", "[pytest]\ntestpaths = tests\naddopts = -m 'not slow'\nmarkers = slow\n"])
-def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini):
+@pytest.mark.parametrize(
+    ("ini", "all_runs"),
+    [("", WHOLE), ("[pytest]\ntestpaths = tests\naddopts = -m 'not slow'\nmarkers = slow\n", WHOLE[:1])],
+)
+def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini, all_runs):
     (tmp_path / "pytest.ini").write_text(ini)
     (tmp_path / "tests" / "unit").mkdir(parents=True)
     for name in ("kept", "gone", "unit/other"):
@@ -147,7 +152,7 @@ def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini
         file = tmp_path / "tests" / name
         file.with_name(f"test_{file.name}.py").write_text(test)
 
-    def run(module, *arguments):
+    def recorded(module, *arguments):
         options = ("-q", "-p", "no:cacheprovider") if module == "pytest" else ()
         command = [
             sys.executable,
@@ -168,11 +173,11 @@ def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini
     file = "tests/test_gone.py"
     source = (tmp_path / file).read_text()
     said = ["was deleted, so 1 recorded test in it is left out"]
-    for number, whole in enumerate(WHOLE):
+    for number, whole in enumerate(all_runs):
         (tmp_path / file).write_text(source)
-        assert run(*(whole if whole[0] == "unittest" else ["pytest"])) == []
+        assert recorded(*(whole if whole[0] == "unittest" else ["pytest"])) == []
         (tmp_path / file).unlink()
-        for partly in PARTLY[number :: len(WHOLE)]:
+        for partly in PARTLY[number :: len(all_runs)]:
             if not (ini and "not slow" in partly):  # which is what every run does there
-                assert run(*partly) == said, partly
-        assert run(*whole) == [], whole
+                assert recorded(*partly) == said, partly
+        assert recorded(*whole) == [], whole
