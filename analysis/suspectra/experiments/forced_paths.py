@@ -169,7 +169,7 @@ class ForcedPaths(PathSearcher):
                     if log is not None and len(turns.switches) == 1:
                         log.add(test.made(turns, answer), test.trace.sources)
                     if answer.outcome.repairs and (self._found is None or not turns.skips_check):
-                        self._confirm(test, state, turns)
+                        self._keep(test, state, turns, answer)
                     if self.is_final:
                         break
                     yield self._report(state, complete=False)
@@ -202,9 +202,10 @@ class ForcedPaths(PathSearcher):
         """Whether a run passes, and not only since nothing checks it any more."""
         return self._found_turns is not None and not self._found_turns.skips_check
 
-    def _confirm(self, test: RepeatedTest, state: _State, turns: Turns) -> None:
-        """Run it with its path, and compare this with the failing one."""
-        answer = test.alone(turns.path_job)
+    def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: Answer) -> None:
+        """Compare the path of a run that passes with the failing one."""
+        if not turns.positions:  # its path was not asked for
+            answer = test.alone(turns.path_job)
         if answer.outcome is not Outcome.PASSED:
             return
         failing, paths = state.run.path, self.setting.paths
