@@ -61,6 +61,22 @@ def test_a_pytest_that_finds_no_test_does_not_hide_a_recording_of_c(tmp_path):
         assert isinstance(find_source(tmp_path), CRecordingSource if data == nothing else RecordingSource)
 
 
+def test_a_pytest_that_finds_no_test_does_not_hide_coverage_data(tmp_path):
+    log = place(tmp_path / ".suspectra" / "recording" / "1.log")
+    log.write_bytes(MAGIC + frame(FrameKind.RUN, b'{"run": "monday", "started": 1}'))
+    assert isinstance(find_source(tmp_path), RecordingSource)
+    place(tmp_path / "results.xml", REPORT, age=10)
+    data = coverage.CoverageData(str(tmp_path / ".coverage"))
+    data.add_lines({str(tmp_path / "app.py"): [1]})
+    data.write()
+    os.utime(log, (2_000_000_000,) * 2)
+    assert isinstance(find_source(tmp_path), RecordingSource), "which says that there were no tests"
+    data.set_context("tests/test_app.py::test_it|run")
+    data.add_lines({str(tmp_path / "app.py"): [2]})
+    data.write()
+    assert isinstance(find_source(tmp_path), CoverageSource)
+
+
 def test_a_log_that_is_no_file_is_not_opened(tmp_path):
     place(tmp_path / ".suspectra" / "recording-c" / "tests.log", age=10)
     (tmp_path / ".suspectra" / "recording").mkdir()

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from suspectra.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
-from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import SUFFIX, LogDamage
-from suspectra_recorder.log.reader import LogReader, RecordedTest
+from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogDamage, frames
 
 if TYPE_CHECKING:
     from suspectra.evidence.coverage_source import CoverageSource
@@ -90,14 +88,15 @@ def find_source(
         return _coverage_source(workspace, coverage, junit)
     recorded, coverage = _recorded_at(boundary.real(RECORDING)), boundary.real(COVERAGE)
     covered, recorded_c = _modified(coverage), _modified(boundary.real(RECORDING_C / C_LOG))
-    if covered > max(recorded, recorded_c):
+    useful = recorded if not (covered or recorded_c) or _has_tests(boundary.real(RECORDING)) else 0
+    if covered > max(useful, recorded_c):
         found = find_junit(workspace)
         if found:
             source = _coverage_source(workspace, coverage, found)
             # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
             if not (recorded or recorded_c) or source.names_tests():
                 return source
-    if recorded_c > recorded or (recorded_c and not _has_tests(boundary.real(RECORDING))):
+    if recorded_c > useful:
         return _c_recording_source(workspace, None)
     if recorded:
         return _recording_source(workspace, None, edges, flow)
@@ -299,26 +298,9 @@ def _names_tests(log: os.DirEntry[str]) -> bool:
     try:
         with open(log.path, "rb") as file:
             data = file.read(_BEGINNING)
-        reader = _Tests()
-        reader.read(data)
+        return any(one.kind in (FrameKind.TEST, FrameKind.ERROR) for one in frames(data)) or len(data) == _BEGINNING
     except (OSError, LogDamage):
         return True  # whoever reads it says what is wrong
-    return reader.found or len(data) == _BEGINNING
-
-
-class _Tests(LogReader):
-    """Whether a log has a test, or something that could not be collected or read."""
-
-    found = False
-
-    def on_test(self, test: RecordedTest) -> None:
-        self.found = True
-
-    def on_collection_error(self, error: CollectionError) -> None:
-        self.found = True
-
-    def on_damage(self, end: int, error: Exception) -> None:
-        self.found = True
 
 
 def _modified(path: Path | str | None) -> int:
