@@ -13,7 +13,16 @@ import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option, written
+from suspectra.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    python_option,
+    warn,
+    workspace_option,
+    written,
+)
 from suspectra.errors import EvidenceError
 from suspectra.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 
@@ -47,7 +56,7 @@ def register(cli: click.Group) -> None:
 
     @cli.command(cls=BeforeCommand)
     @workspace_option
-    @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
+    @python_option
     @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
     @click.option("--format", "form", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)

@@ -116,6 +116,9 @@ workspace_option = click.option(
     default=".",
     help="The project's folder; suspects are files in it.  [default: the current one]",
 )
+python_option = click.option(
+    "--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]"
+)
 only_option = click.option(
     "--only", type=_PATH, metavar="FILE", help="Only the tests that this file names, one a line."
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
-from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, warn, workspace_option
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
 from suspectra.experiment import COMBINATION, KINDS
 from suspectra.localization import parameter_option, technique_parameters
 from suspectra.observation import VALUE_PREDICATES
@@ -52,7 +52,7 @@ def register(cli: click.Group) -> None:
 
     @cli.command(cls=BeforeCommand)
     @workspace_option
-    @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
+    @python_option
     @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(_TECHNIQUES), default=COMBINATION, show_default=True)
     @parameter_option

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from suspectra.altered_runs import COMMAND, BeforeCommand, has_python, one_failing_test, require_unchanged
-from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, warn, workspace_option
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, declared, python_option, warn, workspace_option
 from suspectra.errors import Problem, UsageError
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 from suspectra.options import PATHS_SECONDS
@@ -48,7 +48,7 @@ def register(cli: click.Group) -> None:
 
     @cli.command(cls=BeforeCommand)
     @workspace_option
-    @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
+    @python_option
     @declared(PATHS_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
     @click.option(

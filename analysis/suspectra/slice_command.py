@@ -17,6 +17,7 @@ from suspectra.console import (
     declared,
     options,
     parse_location,
+    python_option,
     warn,
     workspace_option,
     written,
@@ -53,7 +54,7 @@ def register(cli: click.Group) -> None:
 
     @cli.command("slice", cls=BeforeCommand)
     @workspace_option
-    @click.option("--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]")
+    @python_option
     @click.option("--failure", is_flag=True, help="What led to the failure; with FILE:LINE, what lies between.")
     @click.option("--forward", is_flag=True, help="What the line influenced, and not what led to it.")
     @click.option("--to", "target", metavar="FILE:LINE", help="Only what lies between the line and this one.")

@@ -42,7 +42,8 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     which = "which" if wrong == len(step.cut) == 1 else f"{wrong} of them"
     end = "fail later" if step.fails_later else "pass"
     found = f"altered {altered}, {which} can make the test {end}" if wrong else f"altered {altered} in vain"
-    out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {step.left} of {step.nodes} nodes left)\n")
+    left = f"{step.left} of {step.nodes}" if step.left < step.nodes else f"still {step.nodes}"
+    out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {left} nodes left)\n")
     out.flush()
 
 
