@@ -16,6 +16,7 @@ from suspectra.evidence.source_changes import changed_columns
 from suspectra.evidence.sources import SourceReader
 from suspectra.measured_file import MeasuredFile
 from suspectra.selection.revision import Revision, project_files, start_of_branch
+from suspectra.spectrum import ChangedRows
 
 
 def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
@@ -184,5 +185,5 @@ def _changed(files: Sequence[MeasuredFile], folder: str, revision: Revision, lis
 
 
 def _with_row(evidence: Evidence, tests: list[str], row: Row, others: tuple[Replaced, ...] = ()) -> Evidence:
-    changed = {**evidence.changed, **dict.fromkeys(tests, row)}
+    changed = ChangedRows({**evidence.changed, **dict.fromkeys(tests, row)}, tests)
     return replace(evidence, changed=changed, replaced=evidence.replaced + others)

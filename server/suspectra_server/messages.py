@@ -52,6 +52,7 @@ class Figures(TypedDict):
     nf: int
     np: int
     changed: int
+    changedByGit: int
     line: int
     endLine: int
     band: str

@@ -50,6 +50,7 @@ SUSPECT = {
     "np": {"type": "integer", "minimum": 0},
     "failing_tests": {"type": "array", "items": {"type": "string"}},
     "changed": {"type": "integer", "minimum": 0},
+    "changed_by_git": {"type": "integer", "minimum": 0},
     "only_read": {"type": "boolean"},
 }
 PROBLEM = {name: {"type": "string"} for name in ("file", "place", "cause", "cure")}

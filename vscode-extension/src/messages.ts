@@ -177,11 +177,14 @@ export function cursorText(suspect: Suspect): string {
   return [reasonText(suspect), testNames(suspect.failingTests)].filter(Boolean).join(' · ');
 }
 
-/** That failing tests passed before it changed. */
-function changedText({ changed, ef, nf }: Suspect): string {
+/** That failing tests passed before it changed, or that git knows of a change. */
+function changedText({ changed, changedByGit, ef, nf }: Suspect): string {
+  if (changed === changedByGit) {
+    return t('Changed, according to git.');
+  }
   return ef + nf === 1
     ? t('Changed since this test passed.')
-    : t('Changed since {0} of {1} failing tests passed.', changed, ef + nf);
+    : t('Changed since {0} of {1} failing tests passed.', changed - changedByGit, ef + nf);
 }
 
 /** All about a suspect, as Markdown. */

@@ -152,8 +152,10 @@ export interface Suspect {
   ep: number;
   nf: number;
   np: number;
-  /** How many of the failing tests passed before it changed. */
+  /** Before how many of the failing tests failed it changed. */
   changed: number;
+  /** How many of those are not known to have passed before: git knows of the change. */
+  changedByGit: number;
   failingTests: string[];
   /** The failure group in which it has this rank, where there are several. */
   group: number | null;

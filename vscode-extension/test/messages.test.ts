@@ -159,6 +159,8 @@ describe('a suspect', () => {
     const one = { ...suspect, changed: 2 };
     expect(suspectDetails(one, 'All evidence', 4)).toContain('\n\nChanged since 2 of 3 failing tests passed.\n\n');
     expect(suspectDetails({ ...one, changed: 1, ef: 1 }, '', 4)).toContain('Changed since this test passed.');
+    expect(suspectDetails({ ...one, changedByGit: 1 }, '', 4)).toContain('Changed since 1 of 3 failing tests passed.');
+    expect(suspectDetails({ ...one, changedByGit: 2 }, '', 4)).toContain('\n\nChanged, according to git.\n\n');
     const found = '3 of 3 failing tests pass if this comes out false.';
     const details = suspectDetails({ ...suspect, findings: [found], reason: found }, 'ochiai', 3);
     expect(details.split('3 of 3 failing tests')).toHaveLength(2);

@@ -22,6 +22,7 @@ export const suspect: Suspect = {
   nf: 0,
   np: 42,
   changed: 0,
+  changedByGit: 0,
   failingTests: Array.from({ length: 10 }, (_, i) => `tests/test_cart.py::test_${i}`),
   group: null,
   examined: false,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suspectra.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
-from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogDamage, frames
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import SUFFIX, Frame, LogDamage
+from suspectra_recorder.log.reader import LogReader, RecordedTest
 
 if TYPE_CHECKING:
     from suspectra.evidence.coverage_source import CoverageSource
@@ -298,9 +300,29 @@ def _names_tests(log: os.DirEntry[str]) -> bool:
     try:
         with open(log.path, "rb") as file:
             data = file.read(_BEGINNING)
-        return any(one.kind in (FrameKind.TEST, FrameKind.ERROR) for one in frames(data)) or len(data) == _BEGINNING
+        reader = _Tests()
+        reader.read(data, reader.until_found)
     except (OSError, LogDamage):
         return True  # whoever reads it says what is wrong
+    return reader.found or len(data) == _BEGINNING
+
+
+class _Tests(LogReader):
+    """Whether a log has a test, or something that could not be collected or read."""
+
+    found = False
+
+    def until_found(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        return takewhile(lambda _: not self.found, frames)
+
+    def on_test(self, test: RecordedTest) -> None:
+        self.found = True
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        self.found = True
+
+    def on_damage(self, end: int, error: Exception) -> None:
+        self.found = True
 
 
 def _modified(path: Path | str | None) -> int:

@@ -221,8 +221,8 @@ class Evidence:
     paths : tuple of ReportedPaths
         What searches for paths have reported about some of its tests, if that was read.
     changed : mapping of str to ndarray of int32
-        For failing tests that passed before, by name, the sorted indices of statements that changed since, executed or
-        not. A reader that reads again returns the same objects for tests that did not change.
+        By failing test, the sorted indices of statements that changed since it passed, executed or not; `ChangedRows`
+        if not all are known to have passed. A reader that reads again returns the same objects for unchanged tests.
     replaced : tuple of Replaced
         What else changed since failing tests passed: files, packages, the interpreter.
     outcomes : Outcomes, optional

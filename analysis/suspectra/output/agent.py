@@ -117,7 +117,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
 
 def _reason(listing: Listing, entry: Entry) -> str:
     """That a suspect changed, and what else speaks for it besides the counts."""
-    badge = changed_words(entry["changed"], entry["ef"] + entry["nf"])
+    badge = changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
     changed = f"{badge[0].upper()}{badge[1:]}." if badge else ""
     return " ".join(filter(None, (changed, listing.beside_counts(entry))))
 

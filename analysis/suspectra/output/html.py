@@ -191,7 +191,7 @@ def _listed(number: int, entry: Entry, reason: str, sources: Sources) -> dict[st
         "reason": reason,
         "ef": entry["ef"],
         "ep": entry["ep"],
-        "changed": changed_words(entry["changed"], entry["ef"] + entry["nf"]),
+        "changed": changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"]),
     }
 
 

@@ -83,7 +83,7 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
 
 def _changed(entry: Entry) -> str:
-    return changed_words(entry["changed"], entry["ef"] + entry["nf"])
+    return changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
 
 
 def _tests(names: list[str]) -> str:

@@ -49,6 +49,7 @@ class Entry(TypedDict):
     np: int
     failing_tests: list[str]
     changed: int
+    changed_by_git: int
     only_read: bool
 
 
@@ -216,6 +217,7 @@ class Listing:
             counts.nf[order],
             counts.np[order],
             spectrum.changed_for[order],
+            spectrum.changed_by_git_for[order],
         )
         for (
             element,
@@ -233,6 +235,7 @@ class Listing:
             nf,
             rest,
             changed,
+            by_git,
         ) in zip(*(column.tolist() for column in columns), strict=True):
             only_read = is_only_read(spectrum, element)
             yield {
@@ -252,6 +255,7 @@ class Listing:
                 "np": rest,
                 "failing_tests": list(spectrum.failing_tests(element)),
                 "changed": changed,
+                "changed_by_git": by_git,
                 "only_read": only_read,
             }
 

@@ -140,7 +140,7 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
         " passed tests"
     )
-    if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"]):
+    if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"]):
         text += f"; {badge}"
     if entry["reason"]:
         text += f". {entry['reason']}"
@@ -156,6 +156,7 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         "rank_worst",
         "standard_rank",
         "changed",
+        "changed_by_git",
     )
     return {
         "ruleId": info.name,

@@ -75,7 +75,7 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
     out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
     for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
         out.write(_coloured(_line(row, widths), entry, style) + "\n")
-        if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"]):
+        if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"]):
             out.write(style(indent + badge, "bold") + "\n")
         following = entries[i + 1] if i + 1 < len(entries) else None
         reason = ranking.beside_counts(entry)

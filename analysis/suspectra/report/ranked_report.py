@@ -412,6 +412,7 @@ class RankedReport:
             failing_tests,
             int(self.spectrum.changed_for[element]),
             is_only_read(self.spectrum, element),
+            int(self.spectrum.changed_by_git_for[element]),
         )
 
     def suspects(self, top: int | None = None) -> list[Suspect]:

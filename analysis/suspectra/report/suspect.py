@@ -89,7 +89,9 @@ class Suspect:
     failing_tests : tuple of str
         Names of the failing tests that execute it.
     changed : int
-        How many of them passed before it changed, as far as that is known.
+        Before how many of them failed it changed: since they passed, or since a revision in git.
+    changed_by_git : int
+        How many of these are not known to have passed.
     only_read : bool
         Whether it runs once for all tests, and these read what it defines: then the counts and names are those of the
         tests that do.
@@ -120,6 +122,7 @@ class Suspect:
     failing_tests: tuple[str, ...]
     changed: int = 0
     only_read: bool = False
+    changed_by_git: int = 0
 
     @property
     def tied(self) -> int:
@@ -133,19 +136,21 @@ class Suspect:
 
     @property
     def badge(self) -> str:
-        """That it changed since failing tests passed, in a few words; empty where nothing is known to have changed."""
-        return changed_words(self.changed, self.ef + self.nf)
+        """That it changed before failing tests failed, in a few words; empty where no change is known."""
+        return changed_words(self.changed, self.ef + self.nf, self.changed_by_git)
 
 
-def changed_words(count: int, failed: int) -> str:
-    """Say that a statement changed since failing tests that execute it passed.
+def changed_words(count: int, failed: int, by_git: int = 0) -> str:
+    """Say that a statement changed since failing tests that execute it passed, or that git knows of a change.
 
     Parameters
     ----------
     count : int
-        How many tests passed before.
+        Before how many tests failed it changed.
     failed : int
         How many failing tests there are.
+    by_git : int
+        How many of the first are not known to have passed.
 
     Returns
     -------
@@ -156,9 +161,13 @@ def changed_words(count: int, failed: int) -> str:
     --------
     >>> changed_words(2, 3), changed_words(1, 1), changed_words(0, 3)
     ('changed since 2 of 3 failing tests passed', 'changed since this test passed', '')
+    >>> changed_words(2, 3, 1), changed_words(3, 3, 3)
+    ('changed since 1 of 3 failing tests passed', 'changed, according to git')
     """
     if not count:
         return ""
+    if not (count := count - by_git):
+        return "changed, according to git"
     if failed == 1:
         return "changed since this test passed"
     return f"changed since {f'all {failed}' if count == failed else f'{count} of {failed}'} failing tests passed"

@@ -1,5 +1,6 @@
 """Spectra: which elements and control-flow edges each test executes, and the counts over all tests."""
 
+from suspectra.spectrum.changed_rows import ChangedRows
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
 from suspectra.spectrum.elements import Elements, Function
@@ -12,6 +13,7 @@ from suspectra.spectrum.uses import SpectrumWithUses, is_only_read, without_uses
 
 __all__ = [
     "FIRST_OUTCOME",
+    "ChangedRows",
     "Counts",
     "Derived",
     "DerivedRows",

@@ -16,12 +16,13 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
+from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
 from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files, shared_numbers
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
 from suspectra.spectrum.pairs import Pairs
-from suspectra.spectrum.rows import DerivedRows, common, contains
+from suspectra.spectrum.rows import DerivedRows, contains
 
 _MANY_FILES = 20  # above so many changed files, counting everything again is no slower
 _MANY = 1_000  # above so many elements, it pays to sort what all failing tests execute
@@ -57,8 +58,7 @@ class Spectrum:
         For each test the candidate in which it failed, according to the innermost frame of its traceback that is in a
         candidate; -1 where there is none. None where the evidence has no tracebacks.
     changed : mapping of str to ndarray of int32, optional
-        For failing tests of which it is known the sorted elements, executed or not, that changed since the test passed
-        for the last time.
+        For failing tests the sorted elements, executed or not, that changed since they passed, where that is known.
 
     Examples
     --------
@@ -70,8 +70,8 @@ class Spectrum:
     >>> edges = Edges(np.zeros(1, int), np.array([1]), np.array([2]), np.zeros(1, int))
     >>> import dataclasses
     >>> spectrum = dataclasses.replace(spectrum, edges=edges, edge_rows=(np.array([0]), np.array([], int)))
-    >>> spectrum.edge_hit_counts.ef.tolist(), spectrum.candidate_edges.tolist(), spectrum.changed_for.tolist()
-    ([1], [True], [0, 0, 0])
+    >>> spectrum.edge_hit_counts.ef, spectrum.candidate_edges, spectrum.changed_for - spectrum.changed_by_git_for
+    (array([1], dtype=int32), array([ True]), array([0, 0, 0], dtype=int32))
     >>> dataclasses.replace(spectrum).follow_files(spectrum)
     """
 
@@ -339,12 +339,13 @@ class Spectrum:
 
     @cached_property
     def changed_for(self) -> Ints:
-        """For each element the failing tests that execute it and passed before it changed; int32, shape (elements,)."""
-        count = np.zeros(len(self.elements), np.int32)
-        for test in np.flatnonzero(self.failed).tolist() if self.changed else ():
-            if (changed := self.changed.get(self.tests[test])) is not None:
-                count[common(self.rows[test], changed)] += 1
-        return count
+        """For each element the failing tests that execute it and before which it changed; int32, shape (elements,)."""
+        return tests_with_change(self.changed, self.tests, self.failed, self.rows, len(self.elements))
+
+    @cached_property
+    def changed_by_git_for(self) -> Ints:
+        """Those of `changed_for` that are not known to have passed before; int32, shape (elements,)."""
+        return tests_with_change(changes_by_git(self.changed), self.tests, self.failed, self.rows, len(self.elements))
 
     def tests_executing(self, element: int) -> Ints:
         """Return the row numbers of all tests that execute an element.

@@ -358,7 +358,7 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     differs = int(np.argmax(own != other))
     one, two = (report.spectrum.elements.location(element).short for element in (better, worse))
     if differs == _BEST and _by_change(report, better, worse):
-        return f"{one} changed since failing tests passed. Without that it would not rank before {two}."
+        return f"{one} changed before failing tests failed. Without that it would not rank before {two}."
     if differs == _BEST and _by_branch(report, better):
         return f"{one} has the higher score because of a branch. {_for_branch(report, better)}"
     if differs == _BEST:

@@ -46,6 +46,7 @@ def figures(mark: Mark) -> Figures:
         "nf": suspect.nf,
         "np": suspect.np,
         "changed": suspect.changed,
+        "changedByGit": suspect.changed_by_git,
         "line": mark.first + 1,
         "endLine": mark.last + 1,
         "band": mark.band.value,
