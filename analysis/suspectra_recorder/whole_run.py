@@ -14,7 +14,10 @@ __builtins__ = own.builtins
 
 
 def leave_out_coverage(config: pytest.Config) -> None:
-    """Keep pytest-cov from starting; called before it does.
+    """Keep pytest-cov from starting, which would delete the data of the user's last run.
+
+    It starts as pytest looks for conftests, before all that were registered before it. So this has to be called by a
+    wrapper of that hook.
 
     Parameters
     ----------

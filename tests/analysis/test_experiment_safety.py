@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 from types import ModuleType
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from suspectra.cli import run
 from suspectra.errors import EvidenceError
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.recording.warm import WarmTests
 from suspectra_recorder.experiments.order import Order
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
@@ -121,3 +123,21 @@ def test_a_file_that_can_not_be_instrumented_is_named(tmp_path, capsys, imported
     assert len(warnings) == 1
     assert "rates.py: could not be instrumented" in warnings[0]
     assert "nothing in it is altered or traced" in warnings[0]
+
+
+def test_the_coverage_data_of_the_last_run_stays(tmp_path):
+    """Options in the ini file start pytest-cov, whose first act is to delete them."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --cov=fees\n")
+    (tmp_path / "fees.py").write_text("def fee(member):\n    return 5 if member else 20\n")
+    (tmp_path / "test_fees.py").write_text(
+        "from fees import fee\n\ndef test_fee():\n    assert fee(True) == 20\n\n"
+        "def test_b():\n    assert fee(False) == 20\n"
+    )
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    data = (tmp_path / ".coverage").read_bytes()
+    assert run(["slice", "--failure", "--workspace", str(tmp_path), "--", *PYTEST]) == 0
+    with closing(WarmTests([*PYTEST, "-p", "no:xdist"], str(tmp_path))) as waiting:
+        waiting.wait()
+        assert waiting.tests == 2
+    assert (tmp_path / ".coverage").read_bytes() == data

@@ -90,11 +90,11 @@ class Suspect:
         Names of the failing tests that execute it.
     changed : int
         Before how many of them failed it changed: since they passed, or since a revision in git.
-    changed_by_git : int
-        How many of these are not known to have passed.
     only_read : bool
         Whether it runs once for all tests, and these read what it defines: then the counts and names are those of the
         tests that do.
+    changed_by_git : int
+        How many of the tests that count for `changed` are not known to have passed.
 
     Examples
     --------

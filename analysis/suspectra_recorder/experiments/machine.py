@@ -140,14 +140,15 @@ class _Machine:
 
     # while pytest starts
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> None:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> Iterator[None]:
         """Learn what test code is, and leave pytest-cov out."""
         leave_out_coverage(early_config)
         patterns = test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
         self.hook.move(self._scope)
         self._names.clear()
+        yield
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:

@@ -100,10 +100,11 @@ class _Warm:
 
     # while pytest starts
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
         """Leave pytest-cov out."""
         leave_out_coverage(early_config)
+        yield
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
