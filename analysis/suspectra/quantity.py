@@ -28,6 +28,27 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def every(count: int) -> str:
+    """Write that it is all of several.
+
+    Parameters
+    ----------
+    count : int
+        How many there are, at least 2.
+
+    Returns
+    -------
+    str
+        "both", or "all" with the number.
+
+    Examples
+    --------
+    >>> every(2), every(1200)
+    ('both', 'all 1,200')
+    """
+    return "both" if count == 2 else f"all {count:,}"
+
+
 def are(count: int) -> str:
     """Write the verb that follows a count.
 

@@ -391,7 +391,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
     assert set(first) == {"file", "line", "end_line", "rank_best", "rank_worst", "score", "findings"}
     assert set(made) == {"test", "kind", "file", "line", "instance", "action", "outcome", "seconds"}
     assert (first["file"], first["line"], first["rank_worst"]) == ("mid.py", 6, 1)
-    assert first["findings"][0] == "1 of 1 failing tests passes if this comes out true."
+    assert first["findings"][0] == "The failing test passes if this comes out true."
     assert "mid.py:6: test_mid.py::test_mid[case0-2] passes if this comes out true" in said
     # once each decision is switched: lines 3 and 4 were true and false, line 6 false
     assert {(one["line"], one["outcome"]) for one in found["experiments"]} >= {(6, "passed"), (4, "failed")}
@@ -401,7 +401,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
     assert run(["rank", "--workspace", str(mid), "--technique", "switching", "--top", "1"]) == 0
     assert "mid.py:6" in capsys.readouterr().out
     run(["explain", "--workspace", str(mid), "--technique", "switching", str(mid / "mid.py") + ":6"])
-    assert "1 of 1 failing tests passes if this comes out true." in capsys.readouterr().out
+    assert "The failing test passes if this comes out true." in capsys.readouterr().out
 
 
 def test_a_table_says_what_was_tried(mid, capsys):

@@ -236,10 +236,10 @@ def test_findings_are_folded_by_statement():
     progress.finish()
     assert out.getvalue().splitlines() == [
         "program:2: t1 passes if this comes out false",
-        "program:2: 3 of 3 failing tests pass if this comes out false",
+        "program:2: all 3 failing tests pass if this comes out false",
         "program:3: t1 passes if this comes out false the 1st time",
         "program:4: t2 passes if this comes out false (where it is noticed: an exception is raised behind it)",
-        "program:4: 2 of 3 failing tests pass if this comes out false",
+        "program:4: 2 failing tests pass if this comes out false",
     ]
 
 

@@ -165,8 +165,12 @@ def test_the_mutant_that_repairs_most_less_what_it_breaks_is_named_first():
 
 def test_what_was_not_run_is_said():
     report = ranked("muse", SPECTRUM, made(1, 1, {T0: P}))
-    assert report.explain(0).sentences[0] == "`1` → `x` repairs 1 test; passing tests were not run."
+    said = "`1` → `x` repairs 1 test; 1 of 2 failing tests was run; passing tests were not run."
+    assert report.explain(0).sentences[0] == said
     report = ranked("muse", SPECTRUM, made(1, 1, {T0: P, T3: P}))
+    said = "`1` → `x` repairs 1 test and breaks none; 1 of 2 failing and 1 of 2 passing tests were run."
+    assert report.explain(0).sentences[0] == said
+    report = ranked("muse", SPECTRUM, made(1, 1, {T0: P, T1: F, T3: P}))
     assert report.explain(0).sentences[0] == "`1` → `x` repairs 1 test and breaks none; 1 of 2 passing tests was run."
     report = ranked("muse", SPECTRUM, made(1, 1, {T0: F}))
     position = next(at for at in range(len(report)) if report.suspect(at).location.line == 1)

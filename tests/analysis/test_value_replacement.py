@@ -271,7 +271,7 @@ def test_the_command_names_the_values(project, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["complete"]
     suspects = {suspect["line"]: suspect["findings"] for suspect in found["suspects"]}
-    assert suspects[line_of("last = last")][0] == "1 of 4 failing tests passes with last = 2020-07-15."
+    assert suspects[line_of("last = last")][0] == "1 failing test passes with last = 2020-07-15."
     assert any(one["action"] == "2020-07-15" and one["outcome"] == "passed" for one in found["experiments"])
 
     run([*words, "*test_price", "*test_total", "--", *PYTEST])

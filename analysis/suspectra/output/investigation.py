@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from suspectra.output.bar import Bar
 from suspectra.output.ranking import Listing
 from suspectra.output.terminal import Style, safe
-from suspectra.techniques.findings import findings_in_words
+from suspectra.quantity import every
+from suspectra.techniques.findings import FindingsReport
 from suspectra.techniques.investigation import InvestigationReport
 from suspectra.techniques.mutant_results import MutantReport
 from suspectra.techniques.value_predicates import ValuePredicatesReport
@@ -45,7 +46,7 @@ class InvestigationProgress(Bar):
     >>> progress.show(0.5, "12 experiments")
     >>> progress.clear()
     >>> progress.found(made[1])
-    cart.py:8: 2 of 2 failing tests pass if this comes out false
+    cart.py:8: both failing tests pass if this comes out false
     >>> progress.finish()
     """
 
@@ -84,7 +85,8 @@ class InvestigationProgress(Bar):
 
     def _write_best(self, place: tuple[str, int]) -> None:
         condition, tests = max(self._tests[place].items(), key=lambda item: len(item[1]))
-        self._write(place, f"{len(tests)} of {self._failing} failing tests pass {condition}", len(tests))
+        several = every(self._failing) if len(tests) == self._failing else str(len(tests))
+        self._write(place, f"{several} failing tests pass {condition}", len(tests))
 
     def _write(self, place: tuple[str, int], text: str, tests: int) -> None:
         self._written[place] = tests
@@ -144,15 +146,11 @@ def write_json(
 
 def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
     report = listing.report
-    failed = report.spectrum.counts.failed
-    findings = getattr(report, "findings", {})
     order = report.order if listing.top is None else report.top(listing.top)
     for element, entry in zip(order.tolist(), listing.entries(), strict=True):
         kept = {name: entry[name] for name in ("file", "line", "end_line", "rank_best", "rank_worst", "score")}
-        if isinstance(report, (InvestigationReport, MutantReport, ValuePredicatesReport)):
-            yield {**kept, "findings": report.in_words(element)}
-        else:
-            yield {**kept, "findings": findings_in_words(findings.get(element, ()), failed)}
+        with_words = (InvestigationReport, FindingsReport, MutantReport, ValuePredicatesReport)
+        yield {**kept, "findings": report.in_words(element) if isinstance(report, with_words) else []}
 
 
 def _entry(experiment: Experiment) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from suspectra.location import Location
+from suspectra.quantity import every
 
 
 @dataclass(frozen=True)
@@ -170,4 +171,4 @@ def changed_words(count: int, failed: int, by_git: int = 0) -> str:
         return "changed, according to git"
     if failed == 1:
         return "changed since this test passed"
-    return f"changed since {f'all {failed}' if count == failed else f'{count} of {failed}'} failing tests passed"
+    return f"changed since {every(failed) if count == failed else f'{count} of {failed}'} failing tests passed"

@@ -32,7 +32,7 @@ from suspectra.program.definitions import definitions
 from suspectra.program.flow_graph import EXIT
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import StatementKind, Statements, statements
-from suspectra.quantity import many
+from suspectra.quantity import every, many
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum, SpectrumWithUses
 from suspectra.techniques.catalogue import EVIDENCE as INFO
@@ -386,7 +386,7 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
 def _failing(count: int, total: int) -> str:
     """Some of the failing tests."""
     if count == total:
-        return f"all {total} failing tests" if total > 1 else "the failing test"
+        return f"{every(total)} failing tests" if total > 1 else "the failing test"
     return f"{count} of {total} failing tests"
 
 

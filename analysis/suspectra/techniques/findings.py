@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from suspectra.arrays import Floats
 from suspectra.errors import Problem
@@ -24,22 +25,43 @@ class FindingsReport(RankedReport):
 
     Parameters
     ----------
-    findings : mapping of int to tuple of Experiment
-        By element, the experiments there after which a failing test passes.
+    made : mapping of int to tuple of Experiment
+        By element, the experiments there with failing tests.
 
     Examples
     --------
     >>> from suspectra.techniques import make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> make_technique("switching").localize(spectrum).findings
-    {}
+    >>> report = make_technique("switching").localize(spectrum)
+    >>> report.made, report.findings, report.in_words(0)
+    ({}, {}, [])
     """
 
-    findings: Mapping[int, tuple[Experiment, ...]]
+    made: Mapping[int, tuple[Experiment, ...]]
+
+    @cached_property
+    def findings(self) -> dict[int, tuple[Experiment, ...]]:
+        """By element, the experiments there after which a failing test passes."""
+        return repairing(self.made)
+
+    def in_words(self, element: int) -> list[str]:
+        """Say which failing tests pass after what at a statement.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        list of str
+            A sentence for each thing that was altered, that of most tests first.
+        """
+        return findings_in_words(self.made.get(element, ()), self.spectrum.counts.failed)
 
 
-def findings_of(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> dict[int, tuple[Experiment, ...]]:
-    """Find the experiments after which a failing test passes.
+def with_failing_tests(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> dict[int, tuple[Experiment, ...]]:
+    """Find the experiments that were made with failing tests.
 
     Parameters
     ----------
@@ -60,16 +82,38 @@ def findings_of(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> di
     >>> from suspectra.experiment import Outcome
     >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "true", Outcome.PASSED, 0.01)
-    >>> findings_of([made], "switch", spectrum) == {1: (made,)}, findings_of([made], "value", spectrum)
+    >>> with_failing_tests([made], "switch", spectrum) == {1: (made,)}, with_failing_tests([made], "value", spectrum)
     (True, {})
     """
     found: dict[int, list[Experiment]] = {}
     for one in made:
-        if one.kind == kind and one.outcome.repairs and one.test in spectrum.failing_index:
+        if one.kind == kind and one.test in spectrum.failing_index:
             element = spectrum.elements.at(one.file, one.line)
             if element is not None and spectrum.candidates[element]:
                 found.setdefault(element, []).append(one)
     return {element: tuple(several) for element, several in found.items()}
+
+
+def repairing(made: Mapping[int, tuple[Experiment, ...]]) -> dict[int, tuple[Experiment, ...]]:
+    """Choose the experiments after which the test passes.
+
+    Parameters
+    ----------
+    made : mapping of int to tuple of Experiment
+        By element, experiments with failing tests.
+
+    Returns
+    -------
+    dict of int to tuple of Experiment
+        Of those elements alone that have such an experiment.
+
+    Examples
+    --------
+    >>> repairing({1: ()})
+    {}
+    """
+    found = {element: tuple(one for one in several if one.outcome.repairs) for element, several in made.items()}
+    return {element: several for element, several in found.items() if several}
 
 
 def rank_findings(
@@ -115,10 +159,10 @@ def rank_findings(
     """
     require_failure(spectrum)
     made = program.experiments if program is not None else ()
-    findings = findings_of(made, kind, spectrum)
-    ranked = RankedReport.from_scores(technique, spectrum, score(findings))
+    of_kind = with_failing_tests(made, kind, spectrum)
+    ranked = RankedReport.from_scores(technique, spectrum, score(repairing(of_kind)))
     notes = () if any(one.kind == kind for one in made) else (no_experiments(),)
-    return FindingsReport(technique, spectrum, ranked.level, ranked.level_score, notes, findings=findings)
+    return FindingsReport(technique, spectrum, ranked.level, ranked.level_score, notes, made=of_kind)
 
 
 def tests_repaired(found: Iterable[Experiment]) -> int:
@@ -142,37 +186,46 @@ def tests_repaired(found: Iterable[Experiment]) -> int:
     return len({one.test for one in found})
 
 
-def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
+def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     """Say which failing tests pass after what.
 
     Parameters
     ----------
-    found : iterable of Experiment
-        Those at one statement after which a test passes.
+    made : iterable of Experiment
+        Those at one statement, with failing tests.
     failed : int
         How many tests fail.
 
     Returns
     -------
     list of str
-        A sentence for each thing that was altered, that of most tests first.
+        A sentence for each thing after which a test passes, that of most tests first. It says how many failing tests
+        were not tried, unless it is about a value: each test has its own.
 
     Examples
     --------
     >>> from suspectra.experiment import Outcome
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 2, "true", Outcome.PASSED, 0.01, guard=True)
-    >>> first, *rest = findings_in_words([made], 3)
+    >>> first, *rest = findings_in_words([made], 1)
     >>> first, len(rest)
-    ('1 of 3 failing tests passes if this comes out true the 2nd time (where it is noticed).', 1)
+    ('The failing test passes if this comes out true the 2nd time (where it is noticed).', 1)
+    >>> from dataclasses import replace
+    >>> findings_in_words([replace(made, guard=False)], 3)
+    ['1 of 3 failing tests passes if this comes out true the 2nd time; 2 others were not tried.']
     """
     tests: dict[str, set[str]] = {}
+    tried: dict[str, set[str]] = {}
+    values: set[str] = set()
     guard = False
-    for one in sorted(found, key=lambda one: (one.instance != EVERY, one.instance)):
-        tests.setdefault(one.condition, set()).add(one.test)
-        guard |= one.guard
+    for one in sorted(made, key=lambda one: (one.instance != EVERY, one.instance)):
+        tried.setdefault(one.condition, set()).add(one.test)
+        if one.outcome.repairs:
+            tests.setdefault(one.condition, set()).add(one.test)
+            values |= {one.condition} if one.kind == "value" else set()
+            guard |= one.guard
     by_frequency = sorted(tests.items(), key=lambda item: -len(item[1]))
     sentences = [
-        f"{len(names)} of {failed} failing tests {'passes' if len(names) == 1 else 'pass'} {condition}."
+        _passing(len(names), len(tried[condition]), failed, condition, is_value=condition in values)
         for condition, names in by_frequency[:_MAX_LISTED]
     ]
     if len(by_frequency) > _MAX_LISTED:
@@ -180,6 +233,18 @@ def findings_in_words(found: Iterable[Experiment], failed: int) -> list[str]:
     if guard:
         sentences = where_it_is_noticed(sentences, "an exception is raised behind this decision")
     return sentences
+
+
+def _passing(count: int, tried: int, failed: int, condition: str, *, is_value: bool) -> str:
+    """Which tests pass after one alteration that was tried with some of the failing ones."""
+    passes = f"{'passes' if count == 1 else 'pass'} {condition}"
+    if failed == 1:
+        return f"The failing test {passes}."
+    if tried < failed and is_value:
+        return f"{many(count, 'failing test')} {passes}."
+    left = failed - tried
+    others = f"; {many(left, 'other')} {'was' if left == 1 else 'were'} not tried" if left > 0 else ""
+    return f"{count} of {failed} failing tests {passes}{others}."
 
 
 def where_it_is_noticed(sentences: Sequence[str], why: str) -> list[str]:

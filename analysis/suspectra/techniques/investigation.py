@@ -62,7 +62,7 @@ class InvestigationReport(RankedReport):
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 0, "false", Outcome.PASSED, 0.01)
     >>> report = make_technique("investigation").localize(spectrum, Program((), experiments=(made,)))
     >>> report.findings[1] == (made,), report.in_words(1)
-    (True, ['1 of 1 failing tests passes if this comes out false.'])
+    (True, ['The failing test passes if this comes out false.'])
     """
 
     base: EvidenceReport
@@ -278,7 +278,8 @@ def repairs_in_words(found: Iterable[Repair], element: int, spectrum: Spectrum) 
     for repair in sorted(found, key=_weight, reverse=True):
         if repair.kind == MUTANT:
             results = mutant_results(repair.made, spectrum).get(element, ())
-            sentences += mutants_in_words(results, int(spectrum.counts.ep[element]))
+            sentences += mutants_in_words(results, int(spectrum.counts.ef[element]), int(spectrum.counts.ep[element]))
         else:
-            sentences += findings_in_words(repair.found, spectrum.counts.failed)
+            made = [one for one in repair.made if one.test in spectrum.failing_index]
+            sentences += findings_in_words(made, spectrum.counts.failed)
     return sentences

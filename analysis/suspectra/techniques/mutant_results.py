@@ -33,6 +33,8 @@ class MutantResult:
         Passing tests that were run.
     endless : bool
         Some test was caught in a loop, or took too long.
+    failing : int
+        Failing tests that were run.
 
     Examples
     --------
@@ -40,9 +42,11 @@ class MutantResult:
     >>> made = Experiment(
     ...     "t1", "mutant", "cart.py", 8, 8, 9, "boundary", EVERY, "mutated", Outcome.PASSED, 0.01, detail="`>` → `>=`"
     ... )
-    >>> result = MutantResult(made, repaired=2, changed=0, broken=0, tried=3, endless=False)
-    >>> result.effect(executing=3), result.in_words(executing=3)
+    >>> result = MutantResult(made, repaired=2, changed=0, broken=0, tried=3, endless=False, failing=2)
+    >>> result.effect(2, 3), result.in_words(2, 3)
     ('repairs 2 tests and breaks none', '`>` → `>=` repairs 2 tests and breaks none.')
+    >>> result.effect(30, 5)
+    'repairs 2 tests and breaks none; 2 of 30 failing and 3 of 5 passing tests were run'
     """
 
     experiment: Experiment
@@ -51,28 +55,29 @@ class MutantResult:
     broken: int
     tried: int
     endless: bool
+    failing: int = 1
 
-    def in_words(self, executing: int) -> str:
+    def in_words(self, failing: int, passing: int) -> str:
         """What it does to tests, as a sentence that begins with the change.
 
         Parameters
         ----------
-        executing : int
-            How many passing tests execute the statement.
+        failing, passing : int
+            How many tests execute the statement.
 
         Returns
         -------
         str
             Says so where not all of these were run.
         """
-        return f"{self.experiment.detail} {self.effect(executing)}."
+        return f"{self.experiment.detail} {self.effect(failing, passing)}."
 
-    def effect(self, executing: int) -> str:
+    def effect(self, failing: int, passing: int) -> str:
         """What it does to tests, without the change and without a full stop.
 
         Parameters
         ----------
-        executing : int
+        failing, passing : int
             As for `in_words`.
 
         Returns
@@ -81,12 +86,15 @@ class MutantResult:
             Begins with a verb.
         """
         repairs = f"repairs {many(self.repaired, 'test') if self.repaired else 'none'}"
-        if executing and not self.tried:
-            return f"{repairs}; {'the passing test was' if executing == 1 else 'passing tests were'} not run"
+        some = [f"{self.failing} of {failing} failing"] if self.failing < failing else []
+        if passing and not self.tried:
+            passing_tests = "the passing test was" if passing == 1 else "passing tests were"
+            run = f" {some[0]} tests {_was(self.failing)} run;" if some else ""
+            return f"{repairs};{run} {passing_tests} not run"
         breaks = f"breaks {many(self.broken, 'test') if self.broken else 'none'}"
-        was = "was" if self.tried == 1 else "were"
-        some = f"; {self.tried} of {executing} passing tests {was} run" if self.tried < executing else ""
-        return f"{repairs} and {breaks}{some}"
+        some += [f"{self.tried} of {passing} passing"] if self.tried < passing else []
+        run = f"; {' and '.join(some)} tests {_was(int(some[-1].split()[0]), len(some))} run" if some else ""
+        return f"{repairs} and {breaks}{run}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,7 +133,8 @@ class MutantReport(RankedReport):
         list of str
             A sentence for each of the best, and one for the others; none where no mutant repairs a test.
         """
-        return mutants_in_words(self.results.get(element, ()), int(self.spectrum.counts.ep[element]))
+        counts = self.spectrum.counts
+        return mutants_in_words(self.results.get(element, ()), int(counts.ef[element]), int(counts.ep[element]))
 
 
 def mutant_results(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[MutantResult, ...]]:
@@ -171,18 +180,22 @@ def _result(failing: Sequence[Experiment], several: Sequence[Experiment]) -> Mut
     kept = sum(one.outcome.repairs for one in several) - repaired
     changed = sum(one.changed for one in failing)
     endless = any(one.outcome in _ENDLESS for one in several)
-    return MutantResult(failing[0], repaired, changed, passing - kept, passing, endless)
+    return MutantResult(failing[0], repaired, changed, passing - kept, passing, endless, len(failing))
 
 
-def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[str]:
+def _was(count: int, parts: int = 1) -> str:
+    return "was" if count == parts == 1 else "were"
+
+
+def mutants_in_words(results: Iterable[MutantResult], failing: int, passing: int) -> list[str]:
     """Say which mutants of a statement repair tests.
 
     Parameters
     ----------
     results : iterable of MutantResult
         All of the statement.
-    executing : int
-        How many passing tests execute it.
+    failing, passing : int
+        How many tests execute it.
 
     Returns
     -------
@@ -191,14 +204,14 @@ def mutants_in_words(results: Iterable[MutantResult], executing: int) -> list[st
 
     Examples
     --------
-    >>> mutants_in_words([], 3)
+    >>> mutants_in_words([], 1, 3)
     []
     """
     several = list(results)
     repairing = sorted(
         (one for one in several if one.repaired), key=lambda one: (one.broken - one.repaired, one.broken)
     )
-    sentences = [one.in_words(executing) for one in repairing[:_MAX_LISTED]]
+    sentences = [one.in_words(failing, passing) for one in repairing[:_MAX_LISTED]]
     if len(repairing) > _MAX_LISTED:
         others = len(repairing) - _MAX_LISTED
         sentences.append(f"{many(others, 'other mutant')} here {'repairs' if others == 1 else 'repair'} tests, too.")

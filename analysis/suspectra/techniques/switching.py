@@ -11,7 +11,7 @@ from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import SWITCHING as INFO
-from suspectra.techniques.findings import FindingsReport, findings_in_words, rank_findings, tests_repaired
+from suspectra.techniques.findings import FindingsReport, rank_findings, tests_repaired
 from suspectra.techniques.formulas import in_words, make_formula
 from suspectra.techniques.technique import Technique, headline, own_report
 
@@ -36,7 +36,7 @@ class Switching(Technique):
     >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
     [(2, 1.71), (3, 1.0), (1, 0.71)]
     >>> report.explain(0).sentences[0]
-    '1 of 1 failing tests passes if this comes out false.'
+    'The failing test passes if this comes out false.'
     """
 
     info = INFO
@@ -52,9 +52,10 @@ class Switching(Technique):
         """Which tests pass, and after what."""
         suspect, spectrum = report.suspect(position), report.spectrum
         failed = spectrum.counts.failed
-        found = own_report(report, FindingsReport).findings.get(suspect.element, ())
+        own = own_report(report, FindingsReport)
+        found = own.findings.get(suspect.element, ())
         share = tests_repaired(found) / failed
-        sentences = [*findings_in_words(found, failed), in_words(suspect.ef, suspect.ep, spectrum.counts)]
+        sentences = [*own.in_words(suspect.element), in_words(suspect.ef, suspect.ep, spectrum.counts)]
         ochiai = float(_OCHIAI.score(spectrum.counts)[suspect.element])
         put_in = f"{ochiai:.6g} + {share:.6g}"
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)

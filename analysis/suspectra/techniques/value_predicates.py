@@ -17,6 +17,7 @@ from suspectra.arrays import Floats
 from suspectra.errors import Problem, UsageError
 from suspectra.observation import Observation, PredicateSite
 from suspectra.program import Program
+from suspectra.quantity import every
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import VALUE_PREDICATES as INFO
@@ -80,7 +81,7 @@ class Predicate:
     def __str__(self) -> str:
         text = self.site.in_words(self.outcomes)
         if self.of_failing == self.failing:
-            failing = f"all {self.failing} failing tests" if self.failing > 1 else "the failing test"
+            failing = f"{every(self.failing)} failing tests" if self.failing > 1 else "the failing test"
         else:
             failing = f"{self.failing} of {self.of_failing} failing tests"
         passing = f"in {self.passing or 'no'} passing one of {self.of_passing}"

@@ -11,7 +11,7 @@ from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import VALUE_REPLACEMENT as INFO
-from suspectra.techniques.findings import FindingsReport, findings_in_words, rank_findings, tests_repaired
+from suspectra.techniques.findings import FindingsReport, rank_findings, tests_repaired
 from suspectra.techniques.formulas import in_words, make_formula
 from suspectra.techniques.technique import Technique, headline, own_report
 
@@ -40,7 +40,7 @@ class ValueReplacement(Technique):
     >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
     [(2, 1.71), (3, 1.0), (1, 0.71)]
     >>> report.explain(0).sentences[0]
-    '1 of 1 failing tests passes with last = 5 the 1st time.'
+    'The failing test passes with last = 5 the 1st time.'
     """
 
     info = INFO
@@ -61,9 +61,9 @@ class ValueReplacement(Technique):
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Which tests pass, and with which values."""
         suspect, spectrum = report.suspect(position), report.spectrum
-        found = own_report(report, FindingsReport).findings.get(suspect.element, ())
-        sentences = findings_in_words(found, spectrum.counts.failed)
-        sentences.append(in_words(suspect.ef, suspect.ep, spectrum.counts))
+        own = own_report(report, FindingsReport)
+        found = own.findings.get(suspect.element, ())
+        sentences = [*own.in_words(suspect.element), in_words(suspect.ef, suspect.ep, spectrum.counts)]
         ochiai = float(_OCHIAI.score(spectrum.counts)[suspect.element])
         put_in = f"{tests_repaired(found)} + {ochiai:.6g}"
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)

@@ -35,11 +35,11 @@ class Fix:
     @classmethod
     def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:
         """The fix that a mutant is; None unless it repairs all failing tests and breaks nothing."""
-        executing = int(spectrum.counts.ep[element])
+        failing, passing = int(spectrum.counts.ef[element]), int(spectrum.counts.ep[element])
         repairs = result.repaired == spectrum.counts.failed and not result.experiment.guard
-        if not repairs or result.broken or result.tried < min(executing, ENOUGH):
+        if not repairs or result.broken or result.tried < min(passing, ENOUGH):
             return None
         made = result.experiment
         edit = Edit(made.line, made.column, made.end_line, made.end_column, made.replacement)
-        words = plain(made.detail, MAX_TEXT), plain(result.effect(executing), MAX_TEXT)
+        words = plain(made.detail, MAX_TEXT), plain(result.effect(failing, passing), MAX_TEXT)
         return cls(Location(made.file, made.line, made.end_line), edit, *words)
