@@ -86,15 +86,12 @@ class MutantResult:
             Begins with a verb.
         """
         repairs = f"repairs {many(self.repaired, 'test') if self.repaired else 'none'}"
-        some = [f"{self.failing} of {failing} failing"] if self.failing < failing else []
+        of_failing, of_passing = (self.failing, failing, "failing"), (self.tried, passing, "passing")
         if passing and not self.tried:
             passing_tests = "the passing test was" if passing == 1 else "passing tests were"
-            run = f" {some[0]} tests {_was(self.failing)} run;" if some else ""
-            return f"{repairs};{run} {passing_tests} not run"
+            return "; ".join(filter(None, (repairs, _run(of_failing), f"{passing_tests} not run")))
         breaks = f"breaks {many(self.broken, 'test') if self.broken else 'none'}"
-        some += [f"{self.tried} of {passing} passing"] if self.tried < passing else []
-        run = f"; {' and '.join(some)} tests {_was(int(some[-1].split()[0]), len(some))} run" if some else ""
-        return f"{repairs} and {breaks}{run}"
+        return "; ".join(filter(None, (f"{repairs} and {breaks}", _run(of_failing, of_passing))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,8 +180,13 @@ def _result(failing: Sequence[Experiment], several: Sequence[Experiment]) -> Mut
     return MutantResult(failing[0], repaired, changed, passing - kept, passing, endless, len(failing))
 
 
-def _was(count: int, parts: int = 1) -> str:
-    return "was" if count == parts == 1 else "were"
+def _run(*counts: tuple[int, int, str]) -> str:
+    """How many tests were run, of how many of a kind; empty where all were."""
+    partly = [(run, f"{run} of {total} {kind}") for run, total, kind in counts if run < total]
+    if not partly:
+        return ""
+    was = "was" if len(partly) == 1 and partly[0][0] == 1 else "were"
+    return f"{' and '.join(text for _, text in partly)} tests {was} run"
 
 
 def mutants_in_words(results: Iterable[MutantResult], failing: int, passing: int) -> list[str]:
