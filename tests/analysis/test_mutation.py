@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.excerpt import excerpt
-from suspectra.mutation.mutant import mutants
+from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource, Span
 
@@ -228,3 +228,25 @@ def test_an_edit_counts_columns_in_bytes():
     first = next(mutants(source))
     assert first.edit == Edit(2, 4, 2, 17, "return None")
     assert first.edit.apply(source.text) == "def f(é):\n    return None\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("a > 1", "a >= 1", "`a > 1` → `a >= 1`"),
+        ("f(" + "x" * 60, "pass", "`f(" + "x" * 37 + "…` → `pass`"),
+        (
+            "self.first == other.first and self.second == other.second",
+            "self.first == other.first and self.third == other.third",
+            "`…self.second == other.second` → `…self.third == other.third`",
+        ),
+        (
+            "self.first == other.first and self.second == other.second",
+            "self.first == other.first",
+            "`…other.first and self.second == other.s…` → `…other.first`",
+        ),
+        ("x" * 60, "x" * 50 + "y", "`…" + "x" * 30 + "` → `…" + "x" * 20 + "y`"),
+    ],
+)
+def test_a_description_shows_what_differs(before, after, shown):
+    assert Mutant(Edit(1, 0, 1, len(before), after), before, "deletion", (), ()).description == shown

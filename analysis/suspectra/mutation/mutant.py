@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from os.path import commonprefix
 
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.operators import OPERATORS, Site
@@ -12,6 +13,7 @@ from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Attributes, Function, Variables, bodies
 
 _MAX_LENGTH = 40  # characters of code in a description
+_MAX_ALIKE = 20  # of these, with which both sides begin
 _NOT_EVALUATED = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "pattern"})
 _SKIPPED = (ast.JoinedStr, *(getattr(ast, name) for name in ("TemplateStr", "TypeAlias") if hasattr(ast, name)))
 
@@ -55,7 +57,9 @@ class Mutant:
     @property
     def description(self) -> str:
         """The change in a few words of code, such as ``> → >=`` with both sides in backticks."""
-        return f"`{_shortened(self.before)}` → `{_shortened(self.edit.text)}`"
+        before, after = (" ".join(code.split()) for code in (self.before, self.edit.text))
+        start = _first_shown(before, after)
+        return f"`{_shortened(before, start)}` → `{_shortened(after, start)}`"
 
 
 def mutants(source: ParsedSource, lines: Container[int] | None = None) -> Iterator[Mutant]:
@@ -199,6 +203,15 @@ def _leads_to_exception(parent: ast.AST, node: ast.expr) -> bool:
     return isinstance(parent, ast.Assert) and node is parent.test
 
 
-def _shortened(code: str) -> str:
-    line = " ".join(code.split())
-    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"
+def _first_shown(before: str, after: str) -> int:
+    """Where the parts of two lines begin that are shown, so that these differ."""
+    alike = len(commonprefix([before, after]))
+    if alike <= _MAX_ALIKE or max(len(before), len(after)) <= _MAX_LENGTH:
+        return 0
+    word = before.rfind(" ", alike - _MAX_ALIKE, alike) + 1
+    return word or alike - _MAX_ALIKE
+
+
+def _shortened(line: str, start: int) -> str:
+    shown = f"…{line[start:]}" if start else line
+    return shown if len(shown) <= _MAX_LENGTH else shown[: _MAX_LENGTH - 1] + "…"

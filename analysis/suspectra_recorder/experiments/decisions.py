@@ -6,7 +6,7 @@ and each round of ``for``.
 
 The test ``t`` becomes ``board.decide(number, True if t else False)``: truth is asked for once, and where it was before,
 so that tracebacks stay what they are. An operand whose value may be that of the whole, the ``t`` of ``t or u``, becomes
-``board.take() if board.decide(number, True if board.keep(t) else False) else board.drop() or u``. The board is a
+``board.take() if board.choose(number, True if board.keep(t) else False) else board.drop() or u``. The board is a
 constant of the code, as cells are in recorded code, so no namespace gets a name.
 """
 
@@ -84,7 +84,7 @@ def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True)
     ['if', 'operand']
     >>> print(ast.unparse(tree))
     if 'b'.decide(0, True if paid else False):
-        name = 'b'.take() if 'b'.decide(1, True if 'b'.keep(first) else False) else 'b'.drop() or last
+        name = 'b'.take() if 'b'.choose(1, True if 'b'.keep(first) else False) else 'b'.drop() or last
     """
     rewriting = _Rewriting(name, first, asserts=asserts)
     rewriting.visit(tree)
@@ -179,7 +179,7 @@ class _Rewriting:
             number = self._site(operand, "operand", guard=0)
             value = self._replaced(operand)
             assert isinstance(value, ast.expr)
-            asked.append((operand, self._decide(number, node, self._call("keep", operand, value))))
+            asked.append((operand, self._decide(number, node, self._call("keep", operand, value), "choose")))
         rest = self._replaced(last)
         assert isinstance(rest, ast.expr)
         for operand, question in reversed(asked):
@@ -208,11 +208,11 @@ class _Rewriting:
 
     # what they share
 
-    def _decide(self, number: int, place: _Located, test: ast.expr | None) -> ast.expr:
+    def _decide(self, number: int, place: _Located, test: ast.expr | None, method: str = "decide") -> ast.expr:
         """Ask the board about a test, None for one that is true."""
         true, false, at = (ast.copy_location(ast.Constant(value), place) for value in (True, False, number))
         truth = true if test is None else ast.copy_location(ast.IfExp(test, true, false), place)
-        return self._call("decide", place, at, truth)
+        return self._call(method, place, at, truth)
 
     def _call(self, method: str, place: _Located, *arguments: ast.expr) -> ast.expr:
         """A call of the board, on the first line of a place: of one that has several, Python takes the last."""

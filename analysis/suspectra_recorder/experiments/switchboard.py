@@ -109,6 +109,10 @@ class Switchboard(Pausable, Instrument):
     >>> board.keep("a")
     'a'
     >>> board.drop()
+    >>> switched = board.switch([Point("price.py", 0, EVERY)])
+    >>> board.choose(0, board.keep(True)), board.take()
+    (False, False)
+    >>> board.leave()
 
     Where a failure is explained, decisions only count for the limit:
 
@@ -160,6 +164,31 @@ class Switchboard(Pausable, Instrument):
             It is kept no longer.
         """
         return self._kept[_thread.get_ident()].pop()
+
+    def choose(self, number: int, taken: bool) -> bool:
+        """Decide by the operand that was kept last. If that comes out the other way, so does what `take` gives.
+
+        Otherwise ``a.size == b.size and …`` that comes out false would be true. But of ``x or default`` an ``x`` such
+        as 0 or an empty string stays what it is: to take it for missing is the usual fault there.
+
+        Parameters
+        ----------
+        number : int
+            Of the decision.
+        taken : bool
+            Whether the operand is true.
+
+        Returns
+        -------
+        bool
+            The truth with which the program goes on.
+        """
+        chosen = self.decide(number, taken)
+        if chosen is not taken:
+            kept = self._kept[_thread.get_ident()]
+            if not chosen or kept[-1] is False:
+                kept[-1] = chosen
+        return chosen
 
     def drop(self) -> None:
         """Keep that operand no longer: it is not the value of the whole."""

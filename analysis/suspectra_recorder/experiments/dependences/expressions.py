@@ -198,7 +198,7 @@ class Expressions(Probing):
     # calls
 
     def _Call(self, node: ast.Call, uses: Uses) -> ast.expr:
-        if self.marked(node, self._board, "decide"):
+        if self.marked(node, self._board, "decide") or self.marked(node, self._board, "choose"):
             return self.decision(node, "bn", uses)
         for method in ("keep", "take", "drop"):
             if self.marked(node, self._board, method):
