@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
-from os.path import commonprefix
+from itertools import takewhile
 
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.operators import OPERATORS, Site
@@ -205,7 +205,7 @@ def _leads_to_exception(parent: ast.AST, node: ast.expr) -> bool:
 
 def _first_shown(before: str, after: str) -> int:
     """Where the parts of two lines begin that are shown, so that these differ."""
-    alike = len(commonprefix([before, after]))
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     if alike <= _MAX_ALIKE or max(len(before), len(after)) <= _MAX_LENGTH:
         return 0
     word = before.rfind(" ", alike - _MAX_ALIKE, alike) + 1
