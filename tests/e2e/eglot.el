@@ -55,7 +55,7 @@
       (e2e-wait-for-message "altered run"))
     (e2e-see 'investigated (car e2e-messages))
     (e2e-wait "a finding on its line"
-              (lambda () (cl-some (lambda (found) (string-match-p "failing tests pass\\|repairs" found)) (e2e-texts))))
+              (lambda () (cl-some (lambda (found) (string-match-p "failing tests? pass\\|repairs" found)) (e2e-texts))))
     (setq e2e-messages nil)
     (e2e-press "C-c u a") ; nobody is asked a second time
     (e2e-wait-for-message "altered run")
