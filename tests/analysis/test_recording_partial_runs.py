@@ -139,9 +139,12 @@ PARTLY = [
 ]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(  # an ini file matters to pytest alone
     ("ini", "all_runs"),
-    [("", WHOLE), ("[pytest]\ntestpaths = tests\naddopts = -m 'not slow'\nmarkers = slow\n", WHOLE[:1])],
+    [
+        ("", WHOLE),
+        ("[pytest]\ntestpaths = tests\naddopts = -m 'not slow'\nmarkers = slow\n", WHOLE[:2]),
+    ],
 )
 def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini, all_runs):
     (tmp_path / "pytest.ini").write_text(ini)

@@ -26,9 +26,9 @@ from suspectra.output.answers import (
 )
 from suspectra.output.bounded import MAX_PROBLEM, NOTICE, as_data, as_place, fitted
 from suspectra.output.explanation import element_at
-from suspectra.output.ranking import Entry, Listing
+from suspectra.output.ranking import Entry, Listing, change_in_words
 from suspectra.quantity import many
-from suspectra.report import RankedReport, changed_words
+from suspectra.report import RankedReport
 from suspectra.selection.selection import Selection
 from suspectra.spectrum import Counts
 
@@ -117,7 +117,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
 
 def _reason(listing: Listing, entry: Entry) -> str:
     """That a suspect changed, and what else speaks for it besides the counts."""
-    badge = changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
+    badge = change_in_words(entry)
     changed = f"{badge[0].upper()}{badge[1:]}." if badge else ""
     return " ".join(filter(None, (changed, listing.beside_counts(entry))))
 

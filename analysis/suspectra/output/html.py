@@ -25,11 +25,11 @@ from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.output.chain_svg import STYLE as CHAIN_STYLE
 from suspectra.output.chain_svg import Picture
-from suspectra.output.ranking import Entry, Listing
+from suspectra.output.ranking import Entry, Listing, change_in_words
 from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.quantity import enumeration
-from suspectra.report import RankedReport, changed_words
+from suspectra.report import RankedReport
 
 MAX_SOURCE = 8 * 2**20  # characters of source in one page
 MAX_ROWS = 6 * 2**20  # characters of the rows of tests
@@ -191,7 +191,7 @@ def _listed(number: int, entry: Entry, reason: str, sources: Sources) -> dict[st
         "reason": reason,
         "ef": entry["ef"],
         "ep": entry["ep"],
-        "changed": changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"]),
+        "changed": change_in_words(entry),
     }
 
 

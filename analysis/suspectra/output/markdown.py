@@ -7,10 +7,9 @@ from typing import TextIO
 
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
-from suspectra.output.ranking import Entry, Listing
+from suspectra.output.ranking import Listing, change_in_words
 from suspectra.output.table import location_text, rank_text, score_text, summary
 from suspectra.output.terminal import fit, safe
-from suspectra.report import changed_words
 
 _MAX_TESTS = 3
 _MAX_TEXT = 200
@@ -75,15 +74,11 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
             _code(fit(safe(entry["function"]), _MAX_TEXT)),
             *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
             _code(fit(safe(sources.line(entry["file"], entry["line"]).strip()), _MAX_TEXT)),
-            "; ".join(filter(None, (_tests(entry["failing_tests"]), _changed(entry)))),
+            "; ".join(filter(None, (_tests(entry["failing_tests"]), change_in_words(entry)))),
         )
         out.write(f"| {' | '.join(cells)} |\n")
     if ranking.cut:
         out.write(f"\n… {ranking.cut}\n")
-
-
-def _changed(entry: Entry) -> str:
-    return changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
 
 
 def _tests(names: list[str]) -> str:

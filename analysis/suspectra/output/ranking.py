@@ -13,7 +13,7 @@ from suspectra.arrays import Ints
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
-from suspectra.report import RankedReport
+from suspectra.report import RankedReport, changed_words
 from suspectra.spectrum import Counts, is_only_read
 from suspectra.techniques.formulas import in_words
 
@@ -258,6 +258,30 @@ class Listing:
                 "changed_by_git": by_git,
                 "only_read": only_read,
             }
+
+
+def change_in_words(entry: Entry) -> str:
+    """Say that a suspect changed before failing tests failed.
+
+    Parameters
+    ----------
+    entry : Entry
+        The suspect.
+
+    Returns
+    -------
+    str
+        Without a capital or a stop; empty where no change is known.
+
+    Examples
+    --------
+    >>> from suspectra import Evidence, Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
+    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
+    >>> [change_in_words(entry) for entry in listing.entries()]
+    ['', '']
+    """
+    return changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
 
 
 def _counted(ef: int, ep: int, counts: Counts, only_read: bool) -> str:

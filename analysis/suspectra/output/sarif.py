@@ -18,9 +18,8 @@ from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.failures import failed_in
 from suspectra.failure_groups.ranking import RankedGroup
-from suspectra.output.ranking import Entry, Listing
+from suspectra.output.ranking import Entry, Listing, change_in_words
 from suspectra.output.table import rank_text, score_text
-from suspectra.report import changed_words
 from suspectra.technique_info import TechniqueInfo
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
@@ -140,7 +139,7 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
         " passed tests"
     )
-    if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"]):
+    if badge := change_in_words(entry):
         text += f"; {badge}"
     if entry["reason"]:
         text += f". {entry['reason']}"

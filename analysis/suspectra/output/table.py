@@ -8,10 +8,9 @@ from typing import TextIO
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
-from suspectra.output.ranking import MAX_SCORE, Entry, Listing
+from suspectra.output.ranking import MAX_SCORE, Entry, Listing, change_in_words
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 from suspectra.quantity import enumeration
-from suspectra.report import changed_words
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
@@ -75,7 +74,7 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
     out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
     for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
         out.write(_coloured(_line(row, widths), entry, style) + "\n")
-        if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"]):
+        if badge := change_in_words(entry):
             out.write(style(indent + badge, "bold") + "\n")
         following = entries[i + 1] if i + 1 < len(entries) else None
         reason = ranking.beside_counts(entry)

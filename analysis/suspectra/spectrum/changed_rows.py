@@ -24,18 +24,13 @@ class ChangedRows(dict[str, Row]):
     --------
     >>> row = np.array([3, 7], np.int32)
     >>> rows = ChangedRows({"test_sum": row, "test_tax": row}, ["test_tax"])
-    >>> sorted(rows), sorted(rows.only_by_git)
+    >>> sorted(rows), sorted(rows.by_git)
     (['test_sum', 'test_tax'], ['test_tax'])
     """
 
     def __init__(self, rows: Mapping[str, Row], by_git: Collection[str] = ()):
         super().__init__(rows)
         self.by_git = frozenset(by_git)
-
-    @property
-    def only_by_git(self) -> Mapping[str, Row]:
-        """The part about tests of which no pass is known."""
-        return {test: self[test] for test in self.by_git}
 
 
 def changes_by_git(changed: Mapping[str, Row]) -> Mapping[str, Row]:
@@ -56,7 +51,7 @@ def changes_by_git(changed: Mapping[str, Row]) -> Mapping[str, Row]:
     >>> len(changes_by_git({"test_sum": np.array([3], np.int32)}))
     0
     """
-    return changed.only_by_git if isinstance(changed, ChangedRows) else {}
+    return {test: changed[test] for test in changed.by_git} if isinstance(changed, ChangedRows) else {}
 
 
 def tests_with_change(

@@ -221,8 +221,9 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
         tried.setdefault(one.condition, set()).add(one.test)
         if one.outcome.repairs:
             tests.setdefault(one.condition, set()).add(one.test)
-            values |= {one.condition} if one.kind == "value" else set()
             guard |= one.guard
+            if one.kind == "value":
+                values.add(one.condition)
     by_frequency = sorted(tests.items(), key=lambda item: -len(item[1]))
     sentences = [
         _passing(len(names), len(tried[condition]), failed, condition, is_value=condition in values)

@@ -55,7 +55,7 @@ class MutantResult:
     broken: int
     tried: int
     endless: bool
-    failing: int = 1
+    failing: int
 
     def in_words(self, failing: int, passing: int) -> str:
         """What it does to tests, as a sentence that begins with the change.
