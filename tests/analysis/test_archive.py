@@ -93,6 +93,19 @@ def test_nothing_is_written_outside_of_the_folder(tmp_path, name):
     assert not Path("/tmp/suspectra-escaped").exists()
 
 
+def test_thousands_of_logs_of_the_same_name_are_not_compared_with_each_other(tmp_path, monkeypatch):
+    """Each looks once for a free name, or a few times, not once for each of the logs before it."""
+    into, looked, exists = tmp_path / "into", [], Path.exists
+    into.mkdir()
+    names = ["1-1.log", *(f"shard-{number}/1.log" for number in range(1_000)), "last/2.log"]
+    file = zipped(tmp_path / "shards.zip", {name: name.encode() for name in names})
+    monkeypatch.setattr(Path, "exists", lambda path: looked.append(path) or exists(path))
+    unpack(file, into)
+    monkeypatch.undo()
+    assert sorted(path.read_text() for path in into.iterdir()) == sorted(names)
+    assert len(looked) <= 2 * len(names)
+
+
 def test_a_link_is_unpacked_as_a_file(tmp_path):
     link = zipfile.ZipInfo("1.log")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16

@@ -78,11 +78,14 @@ def _is_log(entry: zipfile.ZipInfo) -> bool:
 
 def _flatten(file: zipfile.ZipFile, entries: Iterable[zipfile.ZipInfo], into: Path) -> None:
     """All logs side by side, with numbers before names that are there already."""
+    last: dict[str, int] = {}  # numbers before each name, so that thousands of shards do not look for them anew
     for entry in entries:
-        name, number = PurePosixPath(entry.filename).name, 0
-        while (into / (f"{number}-{name}" if number else name)).exists():
+        name = PurePosixPath(entry.filename).name
+        number = last.get(name, -1) + 1
+        while (target := into / (f"{number}-{name}" if number else name)).exists():
             number += 1
-        _write(file, entry, into / (f"{number}-{name}" if number else name))
+        last[name] = number
+        _write(file, entry, target)
 
 
 def _copy_below(file: zipfile.ZipFile, entries: Iterable[zipfile.ZipInfo], folder: str, into: Path) -> None:
