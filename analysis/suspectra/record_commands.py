@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
+from click.core import ParameterSource
 
 from suspectra.cancellation import Token
 from suspectra.console import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from suspectra.evidence.evidence import TestResult
 
 _PATH = click.Path(path_type=Path)
+_OF_ONE_RUN = ("workspace", "select", "only", "progress")  # options that a later run need not have
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -166,7 +168,29 @@ def record_c(
         if make is not None:
             _make(make, workspace)
         suite = _c_suite(workspace, ctest, config, gtest, catch2, template, tests, shell, expect_stdout)
-        return _record_c(c_tests.record_c, workspace, suite, chosen)
+        command = _as_given(click.get_current_context(), workspace)
+        return _record_c(c_tests.record_c, workspace, suite, chosen, command)
+
+
+def _as_given(context: click.Context, workspace: Path) -> list[str]:
+    """The command that runs, as it is to be given in the folder of the workspace to record all tests again."""
+    words = [context.command.name or ""]
+    for option in context.command.params:
+        name = option.name or ""
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name in _OF_ONE_RUN:
+            continue
+        given = context.params[name]
+        for value in given if option.multiple else [given]:
+            words.append(option.opts[0])
+            if value is not True:
+                words.append(_within(workspace, value) if isinstance(value, Path) else str(value))
+    return words
+
+
+def _within(workspace: Path, path: Path) -> str:
+    """A path as it is given in the folder of the workspace."""
+    full, root = path.absolute(), workspace.absolute()
+    return str(full.relative_to(root) if full.is_relative_to(root) else full)
 
 
 def _all_unpacked(context: click.Context, parameter: click.Parameter, paths: Sequence[Path]) -> tuple[Path, ...]:
@@ -299,7 +323,8 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
             "jobs": asked.jobs,
             "timeout": asked.timeout,
         }
-        return _record_c(c_tests.record_c, workspace, asked.suite, chosen_c)
+        again = ["record", "--", *command]
+        return _record_c(c_tests.record_c, workspace, asked.suite, chosen_c, again)
 
 
 class _RecordCOptions(TypedDict):
@@ -316,7 +341,9 @@ class _RecordCOptions(TypedDict):
     timeout: float | None
 
 
-def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chosen: _RecordCOptions) -> int:
+def _record_c(
+    record: Callable[..., CRun], workspace: Path, suite: CSuite, chosen: _RecordCOptions, command: Sequence[str]
+) -> int:
     from suspectra.evidence.source_paths import parse_mapping
     from suspectra.output.progress import Progress
     from suspectra.recording.launch import named_tests
@@ -349,6 +376,7 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
             cancel=stop,
             jobs=chosen["jobs"],
             timeout=chosen["timeout"],
+            command=command,
         )
     warn(run.problems)
     failed = sum(test.verdict.failing for test in run.tests)

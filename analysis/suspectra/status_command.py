@@ -6,13 +6,14 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from suspectra.console import NOTHING_TO_RANK, warn
-from suspectra.errors import NoEvidence, NothingToRank
+from suspectra.errors import EvidenceError, NoEvidence, NothingToRank
 from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.output.terminal import safe
 from suspectra.quantity import many
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from suspectra.selection.selection import Selection
 
 _RECORD = "suspectra record -- pytest"
-_RECORD_C = "suspectra record-c --ctest build"
-_RECORD_C_AGAIN = "suspectra record-c …"  # a recording of C and C++ does not say with which options it was made
+_RECORD_C = "suspectra record-c"
 _PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini")
 
 
@@ -67,7 +67,7 @@ def register(cli: click.Group) -> None:
         evidence, selection = localized.evidence, _selection(workspace, localized.evidence)
         listing = Listing(localized.report, evidence, localized.problems, groups=localized.groups)
         write_status(listing, _age(workspace, evidence), len(selection.affected), sys.stdout)
-        write_next([NextCommand(*one) for one in _next_commands(localized, selection)], sys.stdout)
+        write_next([NextCommand(*one) for one in _next_commands(workspace, localized, selection)], sys.stdout)
         warn(listing.notices)
         return 0
 
@@ -76,7 +76,7 @@ def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
     """How to record the tests of a workspace."""
     is_c = (workspace / "CMakeLists.txt").is_file()
     if is_c:
-        yield _RECORD_C, "run the tests of what is built in build/, and record them"
+        yield f"{_RECORD_C} --ctest build", "run the tests of what is built in build/, and record them"
     if not is_c or any((workspace / name).exists() for name in _PYTEST):
         yield _RECORD, "run the tests, and record them"
     yield "suspectra -h", "list all commands"
@@ -91,7 +91,7 @@ def _after_none(workspace: Path) -> tuple[str, str]:
     if selection.known:
         return _again(selection), "run what a change can affect"
     if (workspace / RECORDING_C).is_dir():
-        return _RECORD_C_AGAIN, "record tests with the options of the last run"
+        return _record_c_again(workspace), "record the tests again"
     return next(_first_commands(workspace))
 
 
@@ -100,7 +100,17 @@ def _again(selection: Selection) -> str:
     return f"suspectra record --failed-and-affected -- {safe(shlex.join(selection.command))}"
 
 
-def _next_commands(localized: Localized, selection: Selection) -> Iterator[tuple[str, str]]:
+def _record_c_again(workspace: Path) -> str:
+    """Record tests of C and C++ as in the last run."""
+    from suspectra.evidence.c_store import FOLDER, CRecording
+
+    recording = CRecording(workspace / FOLDER, workspace)
+    with suppress(EvidenceError):
+        recording.update()
+    return shlex.join(["suspectra", *recording.command]) if recording.command else f"{_RECORD_C} …"
+
+
+def _next_commands(workspace: Path, localized: Localized, selection: Selection) -> Iterator[tuple[str, str]]:
     """What to do about failing tests."""
     affected = len(selection.affected)
     failed = localized.report.spectrum.counts.failed
@@ -112,7 +122,9 @@ def _next_commands(localized: Localized, selection: Selection) -> Iterator[tuple
     if _is_recording(localized.evidence):
         yield "suspectra investigate", "find what makes them pass"
     if localized.evidence.is_c:
-        yield _RECORD_C_AGAIN, "after a change and a build, with the options of the last run"
+        again = _record_c_again(workspace)
+        built = "after a change, build and" if " --make " in again else "after a change and a build,"
+        yield again, f"{built} record the tests again"
     elif not affected:
         yield _again(selection), "after a change, run those"
 

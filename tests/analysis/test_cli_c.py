@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -127,13 +128,25 @@ def test_a_command_for_each_test(suspectra, program):
     for command in (["investigate"], ["causes", "cases/s5"], ["slice", "--failure"]):
         status, _, err = suspectra(program.workspace, *command)
         assert (status, "these are not tests of Python" in err, "paths TEST --ctest" in err) == (2, True, True), err
-    command = ["record-c", "--command", "sh run.sh {test}", "--tests", "cases/*", "--build", "build"]
-    for asked in (["status"], [*command, "--select", "cases/l5"], [*command, "--select", "cases/s5"], ["status"]):
-        _, out, _ = suspectra(program.workspace, *asked)
-        if asked == ["status"]:
-            assert "  suspectra record-c …" in out, "whether a test failed or none did"
-            assert "pytest" not in out
-            assert "--ctest" not in out
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_status_names_the_command_that_records_all_tests_again(suspectra, program, expected):
+    """Also after a run of some tests, from elsewhere; whether a test failed or none did."""
+    (program.workspace / "run.sh").write_text(f'exec {program.program} "$(basename "$1")"\n')
+
+    def options(root):
+        tests = ["--command", "sh run.sh {test}", "--tests", "cases/*", "--make", "true", "--build", f"{root}build"]
+        return ["record-c", *tests, *(["--expect-stdout", f"{root}expected"] if expected else [])]
+
+    assert suspectra(program.workspace, *options(""))[0] == int(expected)
+    some = ["--workspace", "..", "--select", "cases/s5", "--jobs", "1"]
+    suspectra(program.workspace / "cases", *options("../"), *some)
+    _, out, _ = suspectra(program.workspace, "status")
+    (line,) = [line for line in out.splitlines() if "record-c" in line]
+    assert "pytest" not in out
+    status, _, err = suspectra(program.workspace, *shlex.split(line)[1:])
+    assert (status, "recorded 2 tests" in err) == (int(expected), True), line
 
 
 def test_shell_commands_and_junit(suspectra, program):

@@ -99,6 +99,7 @@ def record_c(
     crash_handler: bool = True,
     progress: Progress | None = None,
     cancel: Token | None = None,
+    command: Sequence[str] = (),
 ) -> CRun:
     r"""Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
 
@@ -128,6 +129,8 @@ def record_c(
         Called with each test as it ends.
     cancel : Token, optional
         Cancel it to stop. Tests that ended stay recorded.
+    command : sequence of str, optional
+        The arguments of ``suspectra`` that record these tests again, to be shown.
 
     Returns
     -------
@@ -159,6 +162,7 @@ def record_c(
         "workspace": workspace,
         "mapping": [list(pair) for pair in pairs],
         "test_patterns": list(test_patterns),
+        "command": list(command),
     }
     stop = cancel or Token()
     with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:

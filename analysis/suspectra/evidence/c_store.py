@@ -187,8 +187,8 @@ class CRecording:
     (True, False)
     >>> recording.notes(recording.objects[number].digest), recording.run
     (b'notes', {'mapping': []})
-    >>> recording.newest, recording.log.name
-    ({'build/cart.gcno': 0}, 'tests.log')
+    >>> recording.newest, recording.log.name, recording.command
+    ({'build/cart.gcno': 0}, 'tests.log', ())
     >>> CRecording(recorder.folder, folder).name
     '.suspectra/recording-c/tests.log'
     >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), b"", (40, 1))
@@ -286,7 +286,8 @@ class CRecording:
         elif kind == "exclusions":
             self.exclusions = Exclusions.from_fields(fields)
         elif kind == "run":
-            _all(str, *(path for pair in fields.get("mapping", ()) for path in pair), *fields.get("test_patterns", ()))
+            _all(str, *(path for pair in fields.get("mapping", ()) for path in pair))
+            _all(str, *fields.get("test_patterns", ()), *fields.get("command", ()))
             if any(len(pair) != 2 for pair in fields.get("mapping", ())):
                 raise ValueError("not a pair")
             self.run = fields
@@ -299,6 +300,11 @@ class CRecording:
         if real is None:
             raise OSError("it is a link that leads out of the recording")
         return real
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The arguments of ``suspectra`` that record the tests again; empty where that is not known."""
+        return tuple(self.run.get("command", ()))
 
     @property
     def newest(self) -> dict[str, int]:
