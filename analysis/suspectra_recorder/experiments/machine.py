@@ -27,6 +27,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboar
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.scope import Scope, test_patterns
+from suspectra_recorder.tracebacks import raised_by_example
 from suspectra_recorder.unseen import imported_files
 from suspectra_recorder.verdict import Attempt
 from suspectra_recorder.whole_run import leave_out_coverage, switch_off
@@ -335,6 +336,7 @@ class _Machine:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
+        call.excinfo = _of_the_program(call.excinfo)
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
@@ -367,6 +369,16 @@ def _line_of(answer: RunAnswer | Greeting) -> bytes:
         One line.
     """
     return json.dumps(answer).encode() + b"\n"
+
+
+def _of_the_program(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.ExceptionInfo[BaseException] | None:
+    """What ended a phase of a test: of a doctest what its example raised, which nothing else tells."""
+    if info is None:
+        return None
+    error, traceback = raised_by_example(info.value, info.tb)
+    if error is info.value or traceback is None:
+        return info
+    return pytest.ExceptionInfo.from_exc_info((type(error), error, traceback))
 
 
 def _forget_last_run(item: Any) -> None:
