@@ -60,6 +60,11 @@ class Run(NamedTuple):
         """How such tests are run again, as :func:`command_again` says."""
         return command_again(self.head)
 
+    @property
+    def folder(self) -> str:
+        """The folder from which they are run again, relative to the workspace; empty for the workspace itself."""
+        return str(self.head.get("folder") or "")
+
 
 class Source(NamedTuple):
     """A version of a source that a run loaded.
