@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 # of pytest, and which tests it finds depends on them. Nobody else's: a recording may come from anybody, and an option
 # such as -p or -c names code to run
@@ -29,6 +30,8 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
     --------
     >>> command_again({"runner": "unittest", "arguments": ["tests/all.py", "-v"]})
     ('python', 'tests/all.py', '-v')
+    >>> command_again({"arguments": []})
+    ('pytest',)
     >>> command_again({"by_module": True, "arguments": ["-q", "--doctest-modules", "--doctest-glob", "*.txt", "src"]})
     ('python', '-m', 'pytest', '--doctest-modules', '--doctest-glob=*.txt')
     """
@@ -45,7 +48,7 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
 
 def _finding(arguments: Sequence[str]) -> Iterator[str]:
     """The options on which it depends what pytest finds, each as one word."""
-    for argument, following in zip(arguments, (*arguments[1:], ""), strict=True):
+    for argument, following in pairwise([*arguments, ""]):
         name, has_value, _ = argument.partition("=")
         if argument in _FLAGS or (has_value and name in _WITH_VALUE):
             yield argument
