@@ -140,11 +140,16 @@ def _search(failures: Failures, seconds: float) -> bool:
     """Search as long as the user lets it go on; whether it was interrupted."""
     from suspectra.output.bar import TimeBar
     from suspectra.output.causes import write_narrowing
+    from suspectra.output.terminal import safe
 
     try:
         with closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
+            shown = "" if len(failures.tests) > 1 else failures.tests[0].name
             for step in steps:
                 with bar.aside():
+                    if shown != failures.current:
+                        shown = failures.current
+                        click.echo(f"{safe(shown)}:", err=True)
                     write_narrowing(step, sys.stderr)
     except KeyboardInterrupt:
         return True  # what is known is kept, and shown

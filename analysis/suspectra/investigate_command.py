@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.investigation import Investigation
     from suspectra.experiments.observing import Observing
     from suspectra.output.investigation import InvestigationProgress
+    from suspectra.spectrum import Elements
     from suspectra.techniques.technique import Technique
 
 _TECHNIQUES = (*KINDS, VALUE_PREDICATES)
@@ -107,11 +109,12 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     failing = failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    progress = InvestigationProgress(sys.stderr, len(failing))
+    progress = InvestigationProgress(sys.stderr, len(failing), partial(_line_of, evidence.elements))
     arguments = pytest_command(command, root, python=chosen["python"]).arguments
     tests = [failing[name] for name in suspicion.in_turn(failing)]
     safety = Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"])
     seconds = _left(chosen["investigation_seconds"], began)
+    end = time.monotonic() + seconds
     if technique.name == VALUE_PREDICATES:
         observing = Observing(
             Path(root),
@@ -123,7 +126,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
             notify=lambda now: progress.show(now.share, f"test {now.number} of {now.total}: {now.test}"),
         )
         observed, interrupted = _made(observing.observations(), progress)
-        left = "all tests were observed" if observing.complete else "more can be observed with --seconds"
+        left = "all tests were observed" if observing.complete else _left_over("observed", end, interrupted=interrupted)
         said = f"{many(len(observed), 'test')} observed in {{seconds:.1f}} s; {left}"
         return _write(evidence, observing, technique, (), chosen, began, said, interrupted=interrupted)
     investigation = Investigation(
@@ -139,7 +142,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(_experiments(investigation, progress), progress)
-    left = "everything was tried" if investigation.complete else "more can be tried with --seconds"
+    left = "everything was tried" if investigation.complete else _left_over("tried", end, interrupted=interrupted)
     said = f"{len(made)} altered runs in {{seconds:.1f}} s; {left}"
     return _write(evidence, investigation, technique, made, chosen, began, said, interrupted=interrupted)
 
@@ -147,6 +150,19 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
 def _left(seconds: float, began: float) -> float:
     """What reading and ranking a recording has left of the seconds of this command: half of them, at least."""
     return max(seconds - (time.monotonic() - began), seconds / 2)
+
+
+def _line_of(elements: Elements, file: str, line: int) -> int:
+    """Where the statement that contains a line begins."""
+    element = elements.at(file, line)
+    return line if element is None else int(elements.line[element])
+
+
+def _left_over(done: str, end: float, *, interrupted: bool) -> str:
+    """What there is to do after an investigation that is not complete."""
+    if interrupted or time.monotonic() >= end:
+        return f"more can be {done} with --seconds"
+    return "nothing more could be run"
 
 
 def _experiments(investigation: Investigation, progress: InvestigationProgress) -> Iterator[Experiment]:

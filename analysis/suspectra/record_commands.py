@@ -77,13 +77,13 @@ def record(workspace: Path, command: tuple[str, ...], suspects: bool | None, **c
     For example: suspectra record -- pytest tests -x
     """
     from suspectra.c_recording import ctest_command
-    from suspectra.recording import launch
+    from suspectra.recording import endings, launch
 
     with _trouble_reported(chosen["progress"]):
         if ctest_command.runs_ctest(command):
             return _record_ctest(workspace, command, chosen)
         status = launch.run(command, workspace, **chosen)
-    if status == launch.TESTS_FAILED and (sys.stderr.isatty() if suspects is None else suspects):
+    if status == endings.TESTS_FAILED and (sys.stderr.isatty() if suspects is None else suspects):
         _show_suspects(workspace)
     return status
 

@@ -24,6 +24,7 @@ from suspectra.console import (
 )
 from suspectra.errors import Problem, UsageError
 from suspectra.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES
+from suspectra.quantity import many
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -133,6 +134,9 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     except KeyboardInterrupt:
         interrupted = True  # what is known is shown
     warn(traces.problems)
+    if interrupted and found is None:
+        cause = f"interrupted after {many(traces.made, 'traced test')}, so there is nothing to show"
+        warn([Problem("", "", cause, "")])
     if found is not None:
         _write(found, place, target, chosen)
     elif not interrupted:

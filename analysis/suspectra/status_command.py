@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -97,7 +98,12 @@ def _after_none(workspace: Path) -> tuple[str, str]:
 
 def _again(selection: Selection) -> str:
     """Run what is needed, in the way of the last run."""
-    return f"suspectra record --failed-and-affected -- {safe(shlex.join(selection.command))}"
+    folder, command = selection.folder, safe(shlex.join(selection.command))
+    if not folder:
+        return f"suspectra record --failed-and-affected -- {command}"
+    workspace = shlex.quote(os.path.relpath(os.curdir, folder))
+    record = f"suspectra record --workspace {workspace} --failed-and-affected -- {command}"
+    return f"(cd {safe(shlex.quote(folder))} && {record})"
 
 
 def _record_c_again(workspace: Path) -> str:

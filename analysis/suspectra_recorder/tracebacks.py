@@ -77,7 +77,7 @@ class Tracebacks:
         Stack
             Without a message.
         """
-        error, traceback = _from_doctest(error, traceback)
+        error, traceback = raised_by_example(error, traceback)
         name = _qualified_name(type(error))
         frames, omitted, ranked = self._frames(traceback)
         if (leaves := list(_leaves(error))) and not ranked:
@@ -207,8 +207,32 @@ def _name_of_group(name: str, leaves: list[BaseException]) -> str:
     return f"{name}[{', '.join(kinds[:_MAX_KINDS])}{', …' if len(kinds) > _MAX_KINDS else ''}]"
 
 
-def _from_doctest(error: BaseException, traceback: TracebackType | None) -> tuple[BaseException, TracebackType | None]:
-    """Unwrap the exception that a doctest example raised from those that report it."""
+def raised_by_example(
+    error: BaseException, traceback: TracebackType | None
+) -> tuple[BaseException, TracebackType | None]:
+    """Unwrap what an example of a doctest raised from the exception that reports it.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception that ended a test.
+    traceback : TracebackType or None
+        Its frames.
+
+    Returns
+    -------
+    error : BaseException
+        The same one where no example raised it.
+    traceback : TracebackType or None
+        Its frames.
+
+    Examples
+    --------
+    >>> import doctest
+    >>> reported = doctest.UnexpectedException(None, None, (KeyError, KeyError("DE"), None))
+    >>> raised_by_example(reported, None)
+    (KeyError('DE'), None)
+    """
     inner: Any = error
     if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":
         inner = next(iter(inner.failures), inner)

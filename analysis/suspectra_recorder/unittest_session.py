@@ -64,7 +64,7 @@ def start() -> None:
     remove_env(settings, os.environ)
     choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)
     scope = Scope(settings.workspace, settings.sources, include_tests=settings.include_tests, patterns=PATTERNS)
-    about = {"runner": "unittest", "arguments": sys.orig_argv[1:]}
+    about = {"runner": "unittest", "arguments": sys.orig_argv[1:], "folder": _started_in(settings.workspace)}
     try:
         recorder = Recorder(scope, settings.run, "", about, counting=settings.counts, monitoring=choice.monitoring)
     except RecordingError as error:
@@ -76,6 +76,15 @@ def start() -> None:
     if settings.children:
         recorder.record_children()
     atexit.register(session.end)
+
+
+def _started_in(workspace: str) -> str:
+    """The current folder relative to the workspace: a script, or a module to import, is found from there."""
+    try:
+        folder = os.path.relpath(os.getcwd(), os.path.realpath(workspace))
+    except (OSError, ValueError):  # it is gone, or on another drive
+        return ""
+    return "" if folder == os.curdir else folder
 
 
 class _Outcome:

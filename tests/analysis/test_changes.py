@@ -159,6 +159,21 @@ def test_what_runs_at_import_is_named_besides(broken):
     assert besides(broken.read()) == ("Changed besides, in code that runs at import: shop.py:1.",)
 
 
+def test_what_is_ranked_as_changed_is_not_named_besides(project, capsys, monkeypatch):
+    project.write("rates.py", "REDUCED = 7\nUNUSED = 1\n\n\ndef reduced(price):\n    return price * REDUCED\n")
+    project.write("tests/test_rates.py", "import rates\n\ndef test_rates():\n    assert rates.reduced(2) == 14\n")
+    project.run()
+    project.edit(("REDUCED = 7\nUNUSED = 1", "REDUCED = 8\nUNUSED = 2"), name="rates.py")
+    project.run()
+    monkeypatch.chdir(project.folder)
+    run(["rank"])
+    table = capsys.readouterr().out
+    assert "Changed besides, in code that runs at import: rates.py:2.\n" in table
+    assert "rates.py:1" in table
+    run(["rank", "--technique", "ochiai"])  # which ranks only what tests execute
+    assert "Changed besides, in code that runs at import: rates.py:1, 2.\n" in capsys.readouterr().out
+
+
 def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     monkeypatch.chdir(broken.folder)
     report = Localizer(make_technique("evidence")).update(broken.read())
@@ -171,7 +186,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert "w C" in report.explain(0).substituted
     assert run(["rank", "--technique", "evidence"]) == 0
     table = capsys.readouterr().out
-    assert "Changed besides, in code that runs at import: shop.py:1." in table
+    assert "Changed besides" not in table
     assert "changed since 2 of 3 failing tests passed" in table
     assert run(["rank", "--technique", "ochiai", "--format", "json"]) == 0
     ranking = json.loads(capsys.readouterr().out)
@@ -180,15 +195,20 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert run(["rank", "--format", "sarif"]) == 0
     log = json.loads(capsys.readouterr().out)["runs"][0]
     assert any("changed since" in result["message"]["text"] for result in log["results"])
+    assert run(["rank", "--format", "sarif", "--technique", "ochiai"]) == 0
+    log = json.loads(capsys.readouterr().out)["runs"][0]
     notes = log["invocations"][0]["toolExecutionNotifications"]
     assert any("at import: shop.py:1" in note["message"]["text"] for note in notes)
+    assert run(["rank", "--format", "agent", "--technique", "ochiai"]) == 0
+    assert '"Changed besides, in code that runs at import: shop.py:1."' in capsys.readouterr().out
     assert run(["rank", "--format", "agent"]) == 0
     text = capsys.readouterr().out
-    assert '"Changed besides, in code that runs at import: shop.py:1."' in text
     assert '"Changed since 2 of 3 failing tests passed.' in text
     assert run(["report", "--html", "page.html"]) == 0
     page = (broken.folder / "page.html").read_text()
     assert '<span class="badge">changed since 2 of 6 failing tests passed</span>' in page
+    assert run(["report", "--html", "page.html", "--technique", "ochiai"]) == 0
+    page = (broken.folder / "page.html").read_text()
     assert '<p class="besides">Changed besides, in code that runs at import: shop.py:1.</p>' in page
 
 
@@ -366,7 +386,7 @@ def test_git_tells_where_no_pass_was_recorded(project, capsys, monkeypatch):
 
     changed, files, ranking = ranked()
     assert (changed, files) == ({6: 3, 1: 1}, [])  # a failing test reads what line 1 defines
-    assert ranking["changed_besides"]["at_import"] == [{"file": "shop.py", "lines": [1]}]
+    assert ranking["changed_besides"]["at_import"] == []
     assert ranked("--since", "main")[:2] == ({6: 3, 1: 1}, ["data/kinds.csv", "data/rates.csv"])
     assert ranked("--since", "HEAD")[:2] == ({}, ["data/kinds.csv", "data/rates.csv"])
     assert run(["rank", "--since", "nowhere"]) == 2

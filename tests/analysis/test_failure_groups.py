@@ -414,13 +414,15 @@ def test_a_title_names_the_exception_and_where_half_of_the_tests_raised_it():
     spectrum, technique = replace(APART, raised=raised), make_technique("ochiai")
     exceptions = {"t1": "KeyError", "t2": "ValueError", "t3": "OSError", "t4": "OSError"}
     ranked = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions)
-    assert [group.title for group in ranked.groups] == ["KeyError at program:5", "OSError at program:7"]
+    titles = ["KeyError at program:5 in 1 of 2", "OSError at program:7 in 1 of 2"]
+    assert [group.title for group in ranked.groups] == titles
     raised[:3] = -1
     ranked = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions)
-    titles = ["KeyError, first suspect program:2", "OSError, first suspect program:3"]
+    titles = ["KeyError in 1 of 2, first suspect program:2", "OSError, first suspect program:3"]
     assert [group.title for group in ranked.groups] == titles
     assert ranked.for_test("t4") is ranked.groups[1]
-    assert ranked.groups[0].heading == "✗ perhaps 2 tests: KeyError, first suspect program:2"  # it is not Python
+    # it is not Python
+    assert ranked.groups[0].heading == "✗ perhaps 2 tests: KeyError in 1 of 2, first suspect program:2"
     assert ranked.groups[0].reason == "Both execute program:2, and no passing test does."
 
 

@@ -225,14 +225,14 @@ def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
 
 def test_findings_are_folded_by_statement():
     out = io.StringIO()
-    progress = InvestigationProgress(out, 3)
+    progress = InvestigationProgress(out, 3, lambda file, line: 4 if line == 5 else line)
     for test in ("t1", "t2", "t3"):
         progress.found(made(test, 2))
         progress.found(made(test, 2, kind="value", place="total", detail="3"))
     for number in range(1, 5):
         progress.found(made("t1", 3, instance=number))
-    for test in ("t2", "t1"):
-        progress.found(made(test, 4, guard=True))
+    for line, test in ((4, "t2"), (5, "t1")):  # the second line of the statement
+        progress.found(made(test, line, guard=True))
     progress.finish()
     assert out.getvalue().splitlines() == [
         "program:2: t1 passes if this comes out false",

@@ -78,6 +78,10 @@ def suspectra(folder, *arguments):
         (PYTEST, ("-m", "pytest")),
         ([*PYTEST, "-n", "1"], ("-m", "pytest")),
         ([sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", "."], ("-m", "pytest")),
+        (
+            [*PYTEST, "--doctest-modules", "--doctest-glob", "*.md", "--import-mode=importlib", "-p", "no:xdist"],
+            ("-m", "pytest", "--doctest-modules", "--doctest-glob=*.md", "--import-mode=importlib"),
+        ),
         (["pytest", "-q", "-c", "/dev/null", "-o", "pythonpath=.", "--rootdir=."], None),
     ],
 )

@@ -109,6 +109,25 @@ def test_a_command_without_pytest_is_told_that_nothing_was_recorded(work):
     assert "`suspectra record-c` records tests of C and C++" in reported.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("import helper\nhelper.main()\n", "neither pytest nor unittest was seen to start (it ended with status 1)"),
+        ("import subprocess, sys\nsys.exit(subprocess.run([sys.executable, '-m', 'unittest', 'helper']).returncode)\n",
+         "unittest ran no test in this process, and what it runs in others that a script starts is not recorded"),
+    ],
+)  # fmt: skip
+def test_a_script_that_has_unittest_elsewhere_is_told_so(work, script, said):
+    (work / "helper.py").write_text(
+        "import unittest\n\n\nclass Sums(unittest.TestCase):\n    def test_sum(self):\n"
+        "        self.assertEqual(1, 2)\n\n\ndef main():\n    unittest.main('helper')\n"
+    )
+    (work / "run.py").write_text(script)
+    reported = io.StringIO()
+    assert run([sys.executable, "run.py"], work, report=reported) == 1
+    assert said in reported.getvalue()
+
+
 def test_a_killed_run_keeps_what_finished(work):
     (work / "test_z.py").write_text("import os\ndef test_kill(): os.kill(os.getpid(), 9)\n")
     reported = io.StringIO()

@@ -1,8 +1,11 @@
 """The command `slice`, the log of slices and the technique, with one recording of a small program."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -189,3 +192,23 @@ def test_what_can_not_be_sliced(run, arguments, said):
     code, _, err = run("slice", *arguments)
     assert code != 0
     assert said in err
+
+
+def test_an_interrupt_before_the_first_trace_is_answered(tmp_path):
+    (tmp_path / "fees.py").write_text(PROGRAM)
+    waits = "import pathlib, time\n\npathlib.Path('imported').touch()\ntime.sleep(0.2)\n"
+    (tmp_path / "test_fees.py").write_text(waits + TEST)
+    subprocess.run(
+        [sys.executable, "-m", "suspectra", "record", *PYTEST], cwd=tmp_path, capture_output=True, check=False
+    )
+    (tmp_path / "imported").unlink()
+    (tmp_path / "conftest.py").write_text(waits.replace("0.2", "60"))
+    command = [sys.executable, "-m", "suspectra", "slice", "--failure", *PYTEST]
+    slicing = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (tmp_path / "imported").exists():
+        assert slicing.poll() is None
+        time.sleep(0.05)
+    os.killpg(slicing.pid, signal.SIGINT)
+    said = slicing.communicate(timeout=60)[1]
+    assert slicing.returncode == 130
+    assert "interrupted after 0 traced tests, so there is nothing to show" in said

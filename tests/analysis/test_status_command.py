@@ -186,6 +186,27 @@ def test_a_run_that_could_not_begin_is_not_continued(status, tmp_path):
     assert "--failed-and-affected" not in out
 
 
+def test_the_command_works_where_the_run_was_made_elsewhere(tmp_path, status):
+    (tmp_path / "fees.py").write_text("def fee(age):\n    return 0 if age < 6 else 20\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "check.py").write_text(
+        "import os, sys, unittest\nsys.path.insert(0, os.path.dirname(os.getcwd()))\nfrom fees import fee\n\n\n"
+        "class Fees(unittest.TestCase):\n    def test_child(self):\n        self.assertEqual(fee(6), 0)\n\n\n"
+        "unittest.main()\n"
+    )
+    record = [sys.executable, "-m", "suspectra", "record", "--workspace", "..", "--", sys.executable, "check.py"]
+    subprocess.run(record, cwd=tmp_path / "tests", capture_output=True, check=False, timeout=120)
+    _, out, _ = status(tmp_path)
+    again = "(cd tests && suspectra record --workspace .. --failed-and-affected -- python check.py)"
+    assert again in out
+    done = subprocess.run(
+        again.replace("suspectra", f"{sys.executable} -m suspectra").replace("python check", f"{sys.executable} check"),
+        shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert "recorded 1 test" in done.stderr
+    assert "✗ 1 test" in status(tmp_path)[1]
+
+
 def recorded_again(root, *options, stderr=subprocess.PIPE):
     command = [sys.executable, "-m", "suspectra", "record", *options, "--", "pytest", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=stderr, check=False, timeout=120)

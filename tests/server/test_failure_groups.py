@@ -56,7 +56,7 @@ def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, l
     groups = answer["groups"]
     assert [len(group["tests"]) for group in groups] == [4, 3, 1]
     assert [group["current"] for group in groups] == [True, False, False]
-    assert groups[1]["heading"] == "✗ 3 tests: UnbalancedEntry at journal.py:41"
+    assert groups[1]["heading"] == "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3"
     assert groups[0]["uncovered"] == [UNCOVERED]
     assert groups[0]["heading"].startswith("✗ 3 tests: ")
     assert answer["failed"] == 8
@@ -156,7 +156,7 @@ def test_a_client_without_lists_of_its_own_is_asked(connect, ledger, capable):
     client.initialize(ledger, capabilities=capable, options={"technique": "ochiai"})
     client.wait(lambda: any("✗" in diagnostic["message"] for diagnostic in marks(client)))
     assert client.command("selectGroup").startswith("✗ 1 test: ")
-    assert asked[-1][1] == "✗ 3 tests: UnbalancedEntry at journal.py:41 (group 2)"
+    assert asked[-1][1] == "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3 (group 2)"
     assert client.command("mergeGroups") is True  # the current one and the last of the others
     assert [len(group["tests"]) for group in client.suspects()["groups"]] == [5, 3]
     assert client.command("splitGroup") is True

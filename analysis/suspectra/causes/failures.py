@@ -15,6 +15,10 @@ from suspectra.experiments.repeated_tests import FailingTest
 Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
 """Given a test, how many seconds there are, and the causes that are known, makes the inquiry."""
 
+LEAST_S = 10.0
+"""For a search, before it leaves half of the time to the other failures: it has to trace the test first."""
+
+_NAMED = 3  # tests without time that are named
 _NOTHING = CauseReport("", (), (), (), (), (), 0, False, 0.0)
 
 
@@ -39,6 +43,8 @@ class Failures:
     ----------
     reports : list of CauseReport
         Of the tests that were searched.
+    current : str
+        The test that is looked at.
     explained : dict of str to State
         The cause of another failure that explains a test, by its name.
     problems : list of Problem
@@ -60,6 +66,7 @@ class Failures:
     reports: list[CauseReport] = field(default_factory=list, init=False)
     explained: dict[str, State] = field(default_factory=dict, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
+    current: str = field(default="", init=False)
 
     def steps(self) -> Generator[Narrowing]:
         """Search for the causes of one failure after the other.
@@ -78,9 +85,11 @@ class Failures:
         for number, test in enumerate(self.tests):
             left = end - time.monotonic()
             if left <= 0:
-                names = ", ".join(one.name for one in self.tests[number:])
-                self.problems.append(Problem("", "", f"there was no time for {names}", "allow more with --seconds"))
+                self._note_those_without_time(self.tests[number:])
                 return
+            self.current = test.name
+            if number + 1 < len(self.tests):
+                left = max(left / 2, min(left, LEAST_S))
             known = [root for report in self.reports for root in report.roots]
             inquiry = self.ask(test, left, known)
             refusal: EvidenceError | None = None
@@ -99,6 +108,11 @@ class Failures:
                 if len(self.tests) == 1:
                     raise refusal
                 self.problems.append(refusal.problem)
+
+    def _note_those_without_time(self, tests: Sequence[FailingTest]) -> None:
+        names = ", ".join(one.name for one in tests[:_NAMED])
+        more = f" and {len(tests) - _NAMED} more" if len(tests) > _NAMED else ""
+        self.problems.append(Problem("", "", f"there was no time for {names}{more}", "allow more with --seconds"))
 
     def to_json(self) -> dict[str, object]:
         """What was found, for other tools.

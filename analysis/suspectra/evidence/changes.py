@@ -33,13 +33,15 @@ class ChangedLines(NamedTuple):
     lines: tuple[int, ...]
 
 
-def changed_at_import(evidence: Evidence) -> tuple[ChangedLines, ...]:
+def changed_at_import(evidence: Evidence, ranked: Bools | None = None) -> tuple[ChangedLines, ...]:
     """What changed in code that runs at import: constants, definitions, what they are made of.
 
     Parameters
     ----------
     evidence : Evidence
         With what changed since failing tests passed.
+    ranked : ndarray of bool, shape (elements,), optional
+        What a ranking says to have changed: with definitions that failing tests read, which they don't execute.
 
     Returns
     -------
@@ -68,6 +70,8 @@ def changed_at_import(evidence: Evidence) -> tuple[ChangedLines, ...]:
     for test, row in zip(evidence.tests, evidence.rows, strict=True):
         if test.name in evidence.changed:
             imported[row] = False
+    if ranked is not None:
+        imported &= ~ranked
     where = np.flatnonzero(found & imported)
     files, lines = elements.file[where], elements.line[where]
     return tuple(
@@ -75,13 +79,15 @@ def changed_at_import(evidence: Evidence) -> tuple[ChangedLines, ...]:
     )
 
 
-def besides(evidence: Evidence) -> tuple[str, ...]:
+def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
     """What changed outside of what failing tests execute, in sentences.
 
     Parameters
     ----------
     evidence : Evidence
         With what changed since failing tests passed.
+    ranked : ndarray of bool, shape (elements,), optional
+        What a ranking says to have changed: with definitions that failing tests read, which they don't execute.
 
     Returns
     -------
@@ -96,7 +102,7 @@ def besides(evidence: Evidence) -> tuple[str, ...]:
     ('Changed besides: numpy 1.26.4 → 2.1.0.',)
     """
     found = []
-    imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence)]
+    imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence, ranked)]
     if imported:
         found.append(f"Changed besides, in code that runs at import: {_listed(imported, '; ')}.")
     if evidence.replaced:

@@ -33,6 +33,9 @@ KIND = "dependences"
 TRACED_S = 60.0
 """For a traced test: as tracing makes it many times slower, more than an alterable test has."""
 
+_COMPARED = ("DocTestFailure", "MultipleDoctestFailures")
+"""The exceptions of a doctest that printed something else; what an example raises has its own."""
+
 _WIDTHS = {"shared": 3, "owners": 3, "bound": 4}
 
 
@@ -92,6 +95,9 @@ def trace_dependences(
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
     if plain.outcome is not Outcome.FAILED:
         raise unusable(test, plain.outcome, seconds=seconds)
+    if plain.exception in _COMPARED:
+        cause = f"{test} fails where a doctest compares what an example printed, which can't be traced"
+        raise _error(cause, "write the example as a test with assert")
     notices: list[str] = []
     answer, columns = _traced(runs, test, only, seconds, most)
     if why := _too_long(answer, most):
@@ -418,7 +424,7 @@ def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
     if answer["failure"] < 0:
         raise _error(
             f"{test} fails{where} where no code of the workspace is executed",
-            "look at the fixtures and plugins that it uses; what a doctest compares can't be traced",
+            "look at the fixtures and plugins that it uses",
         )
     if not any_code:
         raise _error(

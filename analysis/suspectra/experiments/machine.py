@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
 from suspectra.experiments.deadline import TimeIsUp, seconds_until
+from suspectra.experiments.not_collected import ended_early, not_collected
 from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams, run
@@ -104,10 +104,8 @@ class Machine(Runs):
         notices: list[Problem] | None = None,
         end: float = math.inf,
     ):
-        self._file, self.workspace = file, workspace
+        self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
-        by_module = ("-m", "pytest") in pairwise(command)
-        self._alone = f"{'python -m pytest' if by_module else 'pytest'} {shlex.quote(file)}"
 
         def program_for(channel: int) -> Program:
             environment = dict(os.environ)
@@ -132,7 +130,7 @@ class Machine(Runs):
         self.tests = frozenset(greeting["tests"])
         self.together = frozenset(greeting["together"])
         self.notices: list[Problem] = [] if notices is None else notices
-        self.notices += [*_notices(file, greeting), *_left_out(greeting["left_out"], self.notices)]
+        self.notices += _left_out(greeting["left_out"], self.notices)
         self.threads = tuple(greeting["threads"])
         self.sources = greeting["sources"]
         self._greeted = greeting
@@ -145,9 +143,7 @@ class Machine(Runs):
             self._process.ended()
             if self._process.error is not None:
                 raise self._process.error from None
-            last = next((line for line in reversed(self._process.printed) if line.strip()), "it printed nothing")
-            cause = f"pytest ended before it collected it: {last.strip()}"
-            raise EvidenceError(Problem(file, "", cause, f"run `{self._alone}` to see why")) from None
+            raise EvidenceError(ended_early(file, self._process.printed, self._command)) from None
         except TimeoutError:
             seconds_until(end)
             cause = f"it was not collected within {START_S:.0f} s"
@@ -176,7 +172,7 @@ class Machine(Runs):
 
     def _ask(self, what: Request, answers: int) -> list[RunAnswer]:
         if what["test"] not in self.tests:
-            raise EvidenceError(_missing(self._file, what["test"], self._greeted))
+            raise EvidenceError(not_collected(self._file, what["test"], self._greeted))
         self._send(what)
         try:
             # it sees to the limits itself, so it is late only where it hangs
@@ -187,7 +183,7 @@ class Machine(Runs):
         if any(answer["outcome"] == UNMADE for answer in found):
             raise TimeIsUp
         for answer in found:
-            self.notices += _left_out(answer.get("left_out", {}), self.notices)
+            self.notices += _noticed(answer, self.notices)
         return found
 
     def _send(self, what: Request) -> None:
@@ -284,12 +280,12 @@ class FreshRuns(Runs):
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
             answer: RunAnswer = found[0]
-            self.notices += _left_out(answer.get("left_out", {}), self.notices)
+            self.notices += _noticed(answer, self.notices)
             return answer
         if ended.stopped is not None and left < most:
             raise TimeIsUp
         if test not in greeting.get("tests", ()):
-            raise EvidenceError(_missing(self._file, test, greeting))
+            raise EvidenceError(not_collected(self._file, test, greeting))
         return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
 
     def close(self) -> None:
@@ -349,51 +345,26 @@ def _gone() -> SuspectraError:
     return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
 
 
-def _missing(file: str, test: str, greeting: Greeting) -> Problem:
-    """Say that a test can't be run.
+def _noticed(answer: RunAnswer, known: Sequence[Problem]) -> list[Problem]:
+    """What is different in a run from one by pytest itself.
 
     Parameters
     ----------
-    file : str
-        Its module.
-    test : str
-        Its name.
-    greeting : Greeting
-        What the machine said first.
+    answer : RunAnswer
+        How it ended.
+    known : sequence of Problem
+        What was said before.
 
     Returns
     -------
-    Problem
-        With the first complaint of pytest.
+    list of Problem
+        What is new.
     """
-    if marker := greeting.get("excluded", {}).get(test):
-        cause = f"{test} is not run again, since it has the marker {marker}"
-        return Problem(file, "", cause, "do not exclude this marker if the test can do no harm")
-    if errors := greeting.get("errors"):
-        return Problem(file, "", f"{test} was not collected: {errors[0]}", "record the tests again")
-    cause = f"{test} was not collected when its module was collected again"
-    cure = "check the options of pytest; if names depend on the order of a set, record with PYTHONHASHSEED=0"
-    return Problem(file, "", cause, cure)
-
-
-def _notices(file: str, greeting: Greeting) -> Iterator[Problem]:
-    """What is different in a machine from a run by pytest itself.
-
-    Parameters
-    ----------
-    file : str
-        The test module.
-    greeting : Greeting
-        What the machine said first.
-
-    Yields
-    ------
-    Problem
-        One for each.
-    """
-    if shared := greeting["shared"]:
-        cause = f"each run makes its own {', '.join(shared)}: what a process has set up can't be shared with another"
-        yield Problem(file, "", cause, "expect fewer runs if that takes long")
+    slow = [
+        Problem("", "", f"each run sets up {fixture} anew, which takes long", "choose tests that do without it")
+        for fixture in answer.get("slow_fixtures", ())
+    ]
+    return [*(one for one in slow if one not in known), *_left_out(answer.get("left_out", {}), known)]
 
 
 def _left_out(failures: Mapping[str, str], known: Sequence[Problem]) -> list[Problem]:

@@ -176,12 +176,12 @@ class RepeatedTests:
                 self._tests, name, lambda: RepeatedTest(name, machine, fails=fails, forks=self._forks, end=end)
             )
         except EvidenceError:
-            self._note_threads(machine)
+            self._note_threads(machine, name)
             raise
 
-    def _note_threads(self, machine: Machine | FreshRuns) -> None:
+    def _note_threads(self, machine: Machine | FreshRuns, test: str) -> None:
         """Say which threads a test that can't be run again may have needed; others do without them."""
-        if isinstance(machine, Machine) and machine.threads:
+        if isinstance(machine, Machine) and test in machine.tests and machine.threads:
             cause = f"threads that were started before the tests do not run in them: {', '.join(machine.threads)}"
             notice = Problem("", "", cause, "start threads in fixtures if the tests need them")
             if notice not in self.notices:

@@ -142,7 +142,7 @@ class RankedGroup:
             return self._whole
 
     def _raised(self) -> str:
-        """The exception and where it was raised, if half of the tests have both."""
+        """The exception and where it was raised, if half of the tests have both; if not all do, how many."""
         spectrum, tests, where = self._whole.spectrum, self.group.covered, Counter[tuple[str, int]]()
         if spectrum.raised is not None:
             for test in tests:
@@ -151,15 +151,22 @@ class RankedGroup:
         (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
         if element < 0 or 2 * count < len(tests):
             return ""
-        return f"{name or 'raised'} at {spectrum.elements.location(element).short}"
+        place = spectrum.elements.location(element).short
+        return self._by(count, f"{name or 'raised'} at {place}")
 
     def _first_suspect(self) -> str:
         """The commonest exception, and the first suspect, since it is not known where that was raised."""
         names = Counter(name for test in self.group.covered if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
+        name = name and self._by(names[name], name)
         element = -1 if self.group.idle else self._first.element
         suspect = self._whole.spectrum.elements.location(element).short if element >= 0 else ""
         return f"{name}, first suspect {suspect}" if name and suspect else name or suspect
+
+    def _by(self, count: int, exception: str) -> str:
+        """An exception, with how many of the tests it ended unless that is all of them."""
+        tests = len(self.group.covered)
+        return exception if count == tests else f"{exception} in {count} of {tests}"
 
 
 @dataclass(frozen=True, eq=False)

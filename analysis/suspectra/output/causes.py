@@ -35,13 +35,13 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     >>> from suspectra.causes.report import Member
     >>> before = State("cart.py", 40, 40, 1, "3")
     >>> write_narrowing(Narrowing((Member("cart.py", 12, 1, True),), (), (before,), 100, 40), sys.stdout)
-    the search goes on before cart.py:40  (altered 1 state, which can make the test pass; 40 of 100 nodes left)
+    the search goes on before cart.py:40  (the state there can make the test pass; 40 of 100 nodes left)
     """
     wrong = sum(member.polluted for member in step.cut)
-    altered = many(len(step.cut), "state")
-    which = "which" if wrong == len(step.cut) == 1 else f"{wrong} of them"
+    states = "state" if len(step.cut) == 1 else "states"
+    which = f"the {states}" if wrong == len(step.cut) else f"{wrong or 'none'} of {len(step.cut)} {states}"
     end = "fail later" if step.fails_later else "pass"
-    found = f"altered {altered}, {which} can make the test {end}" if wrong else f"altered {altered} in vain"
+    found = f"{which} there can make the test {end}"
     left = f"{step.left} of {step.nodes}" if step.left < step.nodes else f"still {step.nodes}"
     out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {left} nodes left)\n")
     out.flush()

@@ -99,7 +99,7 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             shown=ranking.shown,
             cut=ranking.cut,
             problems=ranking.notices,
-            besides=besides(evidence),
+            besides=besides(evidence, ranking.ranked_as_changed),
             groups=list(_groups(ranking, heat, sources)),
             failure_groups=[
                 _failure_group(group, ranking.for_group(group, _GROUP_TOP)) for group, _ in ranking.sections

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from suspectra.output.bar import Bar
@@ -31,12 +31,14 @@ class InvestigationProgress(Bar):
         Written to.
     failing : int
         How many failing tests are investigated.
+    line_of : callable
+        Given the place of an alteration, returns the line at which a ranking shows it: where the statement begins.
 
     Examples
     --------
     >>> import sys
     >>> from suspectra.experiment import EVERY, Experiment, Outcome
-    >>> progress = InvestigationProgress(sys.stdout, failing=2)
+    >>> progress = InvestigationProgress(sys.stdout, failing=2, line_of=lambda file, line: line)
     >>> made = [
     ...     Experiment(test, "switch", "cart.py", 8, 8, 7, "if", EVERY, "false", Outcome.PASSED, 0.01)
     ...     for test in ("test_sum", "test_tax")
@@ -50,9 +52,9 @@ class InvestigationProgress(Bar):
     >>> progress.finish()
     """
 
-    def __init__(self, out: TextIO, failing: int):
+    def __init__(self, out: TextIO, failing: int, line_of: Callable[[str, int], int]):
         super().__init__(out)
-        self._failing = failing
+        self._failing, self._line_of = failing, line_of
         self._tests: dict[tuple[str, int], dict[str, set[str]]] = {}  # by place and what was altered
         self._written: dict[tuple[str, int], int] = {}
         self.style = Style(out)
@@ -65,7 +67,7 @@ class InvestigationProgress(Bar):
         experiment : Experiment
             One after which the test passes.
         """
-        place = experiment.file, experiment.line
+        place = experiment.file, self._line_of(experiment.file, experiment.line)
         at_place = self._tests.setdefault(place, {})
         tests = at_place.setdefault(experiment.condition, set())
         tests.add(experiment.test)

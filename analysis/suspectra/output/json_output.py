@@ -51,7 +51,7 @@ def write_json(ranking: Listing, out: TextIO) -> None:
         "elements": len(report),
         "tied_beyond": ranking.tied_beyond,
         "changed_besides": {
-            "at_import": [one._asdict() for one in changed_at_import(ranking.evidence)],
+            "at_import": [one._asdict() for one in changed_at_import(ranking.evidence, ranking.ranked_as_changed)],
             "replaced": [one._asdict() for one in ranking.evidence.replaced],
         },
         "problems": [problem.as_dict() for problem in ranking.problems],

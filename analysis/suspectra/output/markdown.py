@@ -47,7 +47,7 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
     <BLANKLINE>
     2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)
     """
-    for sentence in besides(ranking.evidence):
+    for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
         out.write(f"{_plain(sentence)}\n\n")
     for group, listing in ranking.sections:
         out.write(f"### {_plain(group.heading)}\n\n{_plain(group.reason)}\n\n")

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.arrays import Bools, Ints
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
@@ -91,8 +91,8 @@ class Listing:
     [[1, 1, 2], [1, 1, 1]]
     >>> [(entry["line"], entry["reason"], listing.beside_counts(entry)) for entry in listing.entries()]
     [(1, '1 of 2 failing and 0 of 40 passing tests execute this line.', '')]
-    >>> listing.notices
-    ()
+    >>> listing.notices, listing.ranked_as_changed.tolist()
+    ((), [False, False, False])
     """
 
     report: RankedReport
@@ -162,6 +162,11 @@ class Listing:
     def notices(self) -> tuple[Problem, ...]:
         """The collection errors, then the problems."""
         return (*(error.problem() for error in self.evidence.collection_errors), *self.problems)
+
+    @property
+    def ranked_as_changed(self) -> Bools:
+        """Whether the ranking says of each element that it changed, shape (elements,)."""
+        return self.report.spectrum.changed_for > 0
 
     def beside_counts(self, entry: Entry) -> str:
         """The reason of a suspect, empty where it only repeats the counts.

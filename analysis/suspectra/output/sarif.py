@@ -84,7 +84,10 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
                 "executionSuccessful": not ranking.evidence.collection_errors,
                 "toolExecutionNotifications": [
                     *map(_uncollected, ranking.evidence.collection_errors),
-                    *({"level": "note", "message": {"text": text}} for text in besides(ranking.evidence)),
+                    *(
+                        {"level": "note", "message": {"text": text}}
+                        for text in besides(ranking.evidence, ranking.ranked_as_changed)
+                    ),
                     *_cut(ranking),
                     *(_notification(problem) for problem in ranking.problems),
                 ],

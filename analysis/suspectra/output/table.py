@@ -50,7 +50,7 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)
     """
     style = Style(out)
-    for sentence in besides(ranking.evidence):
+    for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
         out.write(style(safe(sentence), "bold") + "\n")
     for group, listing in ranking.sections:
         out.write(style(safe(group.heading), "bold") + "\n")

@@ -15,6 +15,9 @@ _PYTEST = {
 }
 
 
+TESTS_FAILED = 1
+"""The exit status of pytest and unittest where a test failed."""
+
 NO_TESTS = 5
 """The exit status of pytest, and from Python 3.12 on of unittest, where no test was found."""
 _UNITTEST = {

@@ -16,16 +16,16 @@ from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.runner import run as run_program
-from suspectra.quantity import many
-from suspectra.recording.endings import in_words
+from suspectra.recording.endings import TESTS_FAILED
+from suspectra.recording.summary import summary_of
 from suspectra_recorder.folders import refuse_links
-from suspectra_recorder.log.collection import CollectionError, describe_output, summary
+from suspectra_recorder.log.collection import describe_output
 from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
 
-TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
+USAGE_ERROR = 4  # exit status of pytest
 NOT_RECORDED = 2
 INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
@@ -184,7 +184,7 @@ def run(
         reported = _read_status(status)
         if code == USAGE_ERROR and not reported and chosen.python:
             reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
-        lines = _summary(reported, _logs(root) - logs, root, code)
+        lines = summary_of(reported, _logs(root) - logs, root, code)
         for line in lines:
             print(f"suspectra: {line}", file=report)
         if code == 0 and any("problem" in line for line in reported):
@@ -459,42 +459,3 @@ def _logs(workspace: str) -> set[str]:
         return {name for name in os.listdir(recording_folder(workspace)) if name.endswith(SUFFIX)}
     except OSError:
         return set()
-
-
-def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int) -> list[str]:
-    """Summarize the recording in lines; if the tests did not complete, the last line says why."""
-    problems = [line["problem"] for line in status if "problem" in line]
-    if problems:
-        return [str(Problem(**problems[0]))]
-    if not status and new_logs:
-        return [f"the run was cut off ({in_words(code)}); the tests that finished are recorded"]
-    if not status:
-        # what a program other than pytest means by a low status is not known
-        ended = in_words(code) if code > 2 else f"it ended with status {code}"
-        cause = f"nothing was recorded: the command did not start pytest's plugins or unittest ({ended})"
-        cure = "let the command run pytest or unittest, without -I, -E, -S or -p no:suspectra"
-        return [str(Problem("", "", cause, f"{cure}; `suspectra record-c` records tests of C and C++"))]
-    tests = sum(int(line.get("tests", 0)) for line in status)
-    new = max(int(line.get("new", 0)) for line in status)
-    count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
-    how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
-    lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
-    lines += {str(line["objection"]) for line in status if line.get("objection")}
-    if errors := _errors(status):
-        lines.append(f"error: {summary(errors)}")
-    elif code not in (0, TESTS_FAILED):
-        deselected = max(int(line.get("deselected", 0)) for line in status)
-        lines.append(in_words(code, unittest=_by_unittest(status), deselected=deselected))
-    return lines
-
-
-def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
-    """The collection errors, without duplicates from workers of pytest-xdist."""
-    errors: dict[str, CollectionError] = {}
-    for error in (CollectionError.from_dict(head) for line in status for head in line.get("errors", ())):
-        errors.setdefault(error.collector, error)
-    return list(errors.values())
-
-
-def _by_unittest(status: list[dict[str, Any]]) -> bool:
-    return any(line.get("runner") == "unittest" for line in status)

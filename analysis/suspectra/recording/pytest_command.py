@@ -139,10 +139,15 @@ def pytest_as_in(recorded: Sequence[str]) -> tuple[str, ...]:
     -------
     tuple of str
         ``python -m pytest`` after a run by ``python -m``, which puts the current folder on the path; else ``pytest``.
+        With the options that decide which tests pytest finds.
 
     Examples
     --------
+    >>> pytest_as_in(["pytest", "--doctest-modules"])
+    ('pytest', '--doctest-modules')
     >>> pytest_as_in(["python", "-m", "unittest", "-v"]), pytest_as_in([])
     (('python', '-m', 'pytest'), ('pytest',))
     """
+    if tuple(recorded[:1]) == ("pytest",) or tuple(recorded[:3]) == ("python", "-m", "pytest"):
+        return tuple(recorded)
     return ("python", "-m", "pytest") if "-m" in recorded else ("pytest",)

@@ -14,7 +14,7 @@ from suspectra.processes.events import Ended, Event, ProgressFile, TestProgress,
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
-from suspectra.recording.launch import TESTS_FAILED
+from suspectra.recording.endings import TESTS_FAILED
 from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env
 from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest

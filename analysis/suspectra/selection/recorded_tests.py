@@ -281,6 +281,8 @@ class RecordedTests:
         What ran during imports, in the order of the runs.
     command : tuple of str
         How the tests of the newest run are run again.
+    folder : str
+        From where, relative to the workspace; empty for the workspace itself.
     interpreter : str
         The path of the Python that ran them, there; empty if it is not known.
 
@@ -299,6 +301,7 @@ class RecordedTests:
     shared: dict[str, Rows] = field(default_factory=dict)
     imported: list[Imported] = field(default_factory=list)
     command: tuple[str, ...] = ("pytest",)
+    folder: str = ""
     interpreter: str = ""
 
     def versions(self) -> list[Version]:
@@ -383,7 +386,7 @@ class _Log(LogReader):
 
     def on_run(self, run: Run) -> None:
         self.section = Section(run.python, run.started)
-        self.recorded.command = run.command  # the newest run comes last
+        self.recorded.command, self.recorded.folder = run.command, run.folder  # the newest run comes last
         self.recorded.interpreter = str(run.head.get("executable") or "")
 
     def on_source(self, source: Source) -> None:

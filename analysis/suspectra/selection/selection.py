@@ -54,6 +54,8 @@ class Selection:
         How many seconds one of the tests took at most.
     command : tuple of str
         How the tests are run, as in the newest run.
+    folder : str
+        From where, relative to the workspace; empty for the workspace itself.
     reached : bool
         Whether what changed reaches any of the tests, those that failed included.
 
@@ -75,6 +77,7 @@ class Selection:
     others: tuple[str, ...] = ()
     longest: float = 0.0
     command: tuple[str, ...] = ("pytest",)
+    folder: str = ""
     reached: bool = False
 
     def fields(self, *, live: bool) -> SelectionFields:
@@ -229,7 +232,7 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
     longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
     known = len(failed) + len(affected) + len(left_out)
-    return Selection(known, tuple(failed), affected, left_out, (), longest, recorded.command, reached)
+    return Selection(known, tuple(failed), affected, left_out, (), longest, recorded.command, recorded.folder, reached)
 
 
 class _View:

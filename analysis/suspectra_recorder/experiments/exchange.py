@@ -401,6 +401,8 @@ class _Optional(Findings, total=False):
     """A digest of what the exception says."""
     left_out: dict[str, str]
     """Why files that the run imported, or earlier code did, could not be instrumented, by file."""
+    slow_fixtures: list[str]
+    """The fixtures that several tests share elsewhere, and whose set-up took long in this run."""
     job: int
     """Which of the jobs of a forked run, or their number for the run that was forked."""
 
@@ -462,7 +464,7 @@ class Greeting(TypedDict):
     --------
     >>> greeting: Greeting = {
     ...     "tests": ["test_a"], "together": [], "excluded": {}, "threads": [],
-    ...     "shared": [], "errors": [], "sources": {}, "left_out": {},
+    ...     "by_unittest": [], "errors": [], "sources": {}, "left_out": {},
     ... }
     >>> greeting["tests"]
     ['test_a']
@@ -476,8 +478,8 @@ class Greeting(TypedDict):
     """Tests that are never run, each with the marker because of which."""
     threads: list[str]
     """The names of threads that were started before the tests."""
-    shared: list[str]
-    """The fixtures that several tests share."""
+    by_unittest: list[str]
+    """The tests that were not collected, but that unittest may have run."""
     errors: list[str]
     """Why something could not be collected."""
     left_out: dict[str, str]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __builtins__ = own.builtins
 
+_EXAMPLE = "<doctest "  # so doctest names the file of an example
+
 
 class FailedCheck(TypedDict):
     """Where the failure of a test leaves the test's code, or that of a fixture.
@@ -62,7 +64,8 @@ def failed_check(
     Returns
     -------
     FailedCheck or None
-        The outermost function of that file, or else of other test code, such as a fixture; None where there is none.
+        The outermost function of that file, or example of a doctest, or else of other test code, such as a fixture;
+        None where there is none.
 
     Examples
     --------
@@ -79,7 +82,7 @@ def failed_check(
     found: FailedCheck | None = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        own_code = code.co_filename == module
+        own_code = code.co_filename == module or code.co_filename.startswith(_EXAMPLE)
         if own_code or (found is None and is_test(code.co_filename)):
             found = {
                 "path": code.co_filename,

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import gc
 import threading
+import unittest
 import warnings
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboar
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.scope import Scope, test_patterns
+from suspectra_recorder.tracebacks import raised_by_example
 from suspectra_recorder.unseen import imported_files
 from suspectra_recorder.verdict import Attempt
 from suspectra_recorder.whole_run import leave_out_coverage, switch_off
@@ -40,6 +43,8 @@ _EXAMPLE_S = 0.02
 """What an altered run gets for each further example of a property: a repaired one goes through all of them."""
 _MAX_EXAMPLES_S = 4.0
 """For all examples together: who asks waits for an answer so much longer."""
+_LONG_S = 0.3
+"""For the set-up of a fixture: most tests take less to run."""
 # options of others that would run tests elsewhere or again, or write files that somebody waits for
 _SWITCHED_OFF = {
     "numprocesses": 0,
@@ -130,6 +135,7 @@ class _Machine:
         self.items: dict[str, pytest.Item] = {}
         self._digests: dict[str, tuple[str, str] | None] = {}  # name and digest by path; None for what is not ours
         self._names: dict[str, str | None] = {}  # by path: None for what experiments may not alter
+        self._modules: list[pytest.Module] = []
         self._errors: list[str] = []
         self._excluded: dict[str, str] = {}
         self._examples: dict[str, int] = {}
@@ -137,6 +143,7 @@ class _Machine:
         self._exception = self._message = ""
         self._check: FailedCheck | None = None
         self._unaltered = False
+        self._slow_fixtures: list[str] = []
 
     # while pytest starts
 
@@ -158,7 +165,8 @@ class _Machine:
         yield
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep why something could not be collected."""
+        """Keep why something could not be collected, and which modules were."""
+        self._modules += [one for one in report.result or () if isinstance(one, pytest.Module)]
         if report.failed and len(self._errors) < _MAX_ERRORS:
             self._errors.append(f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}")
 
@@ -201,11 +209,22 @@ class _Machine:
             "together": [name for name, item in self.items.items() if isinstance(item, pytest.Function)],
             "excluded": self._excluded,
             "threads": others,
-            "shared": sorted({name for item in self.items.values() for name in _shared_fixtures(item)}),
+            "by_unittest": [name for name in self.order.tests if name not in self.items and self._is_of_unittest(name)],
             "errors": self._errors,
             "sources": self._sources(),
             "left_out": self._left_out(),
         }
+
+    def _is_of_unittest(self, name: str) -> bool:
+        """Whether unittest may find a test that was not collected."""
+        inside = name.split("::")[1:]
+        loaded = (getattr(module, "_obj", None) for module in self._modules)  # `obj` would import it again
+        spaces = [vars(module) for module in loaded if isinstance(module, ModuleType)]
+        return any("load_tests" in space for space in spaces) or any(
+            isinstance(found := space.get(one), type) and issubclass(found, unittest.TestCase)
+            for space in spaces
+            for one in inside[:1]
+        )
 
     def _left_out(self) -> dict[str, str]:
         """Why files, or functions of them, could not be instrumented by now; they run as they are."""
@@ -298,6 +317,7 @@ class _Machine:
             _forget_last_run(item)
         self._attempt, self._exception, self._message = Attempt(), "", ""
         self._check, self._unaltered = None, job["kind"] == "trace"
+        self._slow_fixtures.clear()
         kind = self.kinds[job["kind"]]
         steps, examples = request["steps"], self._examples[item.nodeid]  # a repaired test goes through them all
         self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
@@ -326,6 +346,8 @@ class _Machine:
         }
         if self._check:
             answer["check"] = self._check
+        if self._slow_fixtures:
+            answer["slow_fixtures"] = list(self._slow_fixtures)
         if left_out := self._left_out():
             answer["left_out"] = left_out
         answer.update(kind.take_back())  # type: ignore[typeddict-item]  # some of the same keys
@@ -335,6 +357,7 @@ class _Machine:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
+        call.excinfo = _of_the_program(call.excinfo)
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
@@ -347,6 +370,14 @@ class _Machine:
         return pytest.TestReport(
             item.nodeid, item.location, {}, outcome, None, when, duration=call.duration, start=call.start
         )
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
+        """Notice what several tests would share in a run by pytest itself, and what takes long."""
+        began = time.perf_counter()
+        yield
+        if fixturedef.scope != "function" and time.perf_counter() - began >= _LONG_S:
+            self._slow_fixtures.append(f"{fixturedef.argname} ({fixturedef.scope})")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a phase's report into account, and those of subtests."""
@@ -367,6 +398,16 @@ def _line_of(answer: RunAnswer | Greeting) -> bytes:
         One line.
     """
     return json.dumps(answer).encode() + b"\n"
+
+
+def _of_the_program(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.ExceptionInfo[BaseException] | None:
+    """What ended a phase of a test: of a doctest what its example raised, which nothing else tells."""
+    if info is None:
+        return None
+    error, traceback = raised_by_example(info.value, info.tb)
+    if error is info.value or traceback is None:
+        return info
+    return pytest.ExceptionInfo.from_exc_info((type(error), error, traceback))
 
 
 def _forget_last_run(item: Any) -> None:
@@ -393,11 +434,3 @@ def _use_same_examples(item: Any) -> int:
         same = type(settings)(settings, derandomize=True, database=None, deadline=None, phases=phases)
         function._hypothesis_internal_use_settings = same
     return getattr(settings, "max_examples", 1)
-
-
-def _shared_fixtures(item: pytest.Item) -> Iterator[str]:
-    """The fixtures of the project that several tests share; here each run makes its own."""
-    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-    for name, fixtures in definitions.items():
-        if fixtures[-1].scope != "function" and not fixtures[-1].func.__module__.startswith(("_pytest.", "pytest_")):
-            yield f"{name} ({fixtures[-1].scope})"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.command import command_again
 from suspectra_recorder.log.frames import DAMAGE, Frame, FrameKind, LogDamage, frames, inside, read_json, split_json
 from suspectra_recorder.log.history import WholeFiles, passes
 from suspectra_recorder.log.stack import Stack
@@ -56,17 +57,13 @@ class Run(NamedTuple):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """How such tests are run again: pytest, or Python with a module or a script, and never with ``-c``.
+        """How such tests are run again, as :func:`command_again` says."""
+        return command_again(self.head)
 
-        ``python -m pytest`` is not ``pytest``: it puts the current folder on the path.
-        """
-        given = self.head.get("arguments")
-        if self.head.get("runner") == "unittest" and isinstance(given, list):
-            arguments = tuple(map(str, given))
-            is_script = bool(arguments) and arguments[0].endswith(".py") and not arguments[0].startswith("-")
-            if is_script or arguments[:2] == ("-m", "unittest"):
-                return "python", *arguments
-        return ("python", "-m", "pytest") if self.head.get("by_module") is True else ("pytest",)
+    @property
+    def folder(self) -> str:
+        """The folder from which they are run again, relative to the workspace; empty for the workspace itself."""
+        return str(self.head.get("folder") or "")
 
 
 class Source(NamedTuple):

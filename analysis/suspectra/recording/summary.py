@@ -1,0 +1,82 @@
+"""What is said about a recorded run when it is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suspectra.errors import Problem
+from suspectra.quantity import many
+from suspectra.recording.endings import TESTS_FAILED, in_words
+from suspectra_recorder.log.collection import CollectionError, summary
+from suspectra_recorder.settings import recording_folder
+
+_HOW_TO_START = (
+    "let the command be pytest, `python -m unittest`, or a script that itself runs pytest or imports unittest, without"
+    " -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
+)
+_ELSEWHERE = (
+    "unittest ran no test in this process, and what it runs in others that a script starts is not recorded. Fix: let"
+    " the command be the one that the script starts"
+)
+
+
+def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int) -> list[str]:
+    """Summarize a recording in lines; if the tests did not complete, the last line says why.
+
+    Parameters
+    ----------
+    status : list of dict
+        What the processes that recorded say of it.
+    new_logs : set of str
+        The names of the logs that they wrote.
+    workspace : str
+        The folder that was recorded.
+    code : int
+        How the command ended.
+
+    Returns
+    -------
+    list of str
+        At least one.
+
+    Examples
+    --------
+    >>> summary_of([{"tests": 3}], {"1.log"}, "/work", 0)
+    ['recorded 3 tests in /work/.suspectra/recording']
+    """
+    problems = [line["problem"] for line in status if "problem" in line]
+    if problems:
+        return [str(Problem(**problems[0]))]
+    if not status and new_logs:
+        return [f"the run was cut off ({in_words(code)}); the tests that finished are recorded"]
+    if not status:
+        # what a program other than pytest means by a low status is not known
+        ended = in_words(code) if code > 2 else f"it ended with status {code}"
+        cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({ended})"
+        return [str(Problem("", "", cause, _HOW_TO_START))]
+    tests = sum(int(line.get("tests", 0)) for line in status)
+    new = max(int(line.get("new", 0)) for line in status)
+    count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
+    how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
+    lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
+    lines += {str(line["objection"]) for line in status if line.get("objection")}
+    if not tests and code and _by_unittest(status):
+        lines.append(_ELSEWHERE)
+    if errors := _errors(status):
+        lines.append(f"error: {summary(errors)}")
+    elif code not in (0, TESTS_FAILED):
+        deselected = max(int(line.get("deselected", 0)) for line in status)
+        lines.append(in_words(code, unittest=_by_unittest(status), deselected=deselected))
+    return lines
+
+
+def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
+    """The collection errors, without duplicates from workers of pytest-xdist."""
+    errors: dict[str, CollectionError] = {}
+    for error in (CollectionError.from_dict(head) for line in status for head in line.get("errors", ())):
+        errors.setdefault(error.collector, error)
+    return list(errors.values())
+
+
+def _by_unittest(status: list[dict[str, Any]]) -> bool:
+    return any(line.get("runner") == "unittest" for line in status)

@@ -1,0 +1,56 @@
+"""How recorded tests are run again, by what the head of a log tells of their run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+# of pytest, and which tests it finds depends on them. Nobody else's: a recording may come from anybody, and an option
+# such as -p or -c names code to run
+_FLAGS = frozenset({"--doctest-modules", "--doctest-continue-on-failure", "--doctest-ignore-import-errors"})
+_WITH_VALUE = frozenset({"--doctest-glob", "--import-mode"})
+
+
+def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
+    """Say how the tests of a run are run again: by pytest, or by Python with a module or a script, never with ``-c``.
+
+    ``python -m pytest`` is not ``pytest``: it puts the current folder on the path.
+
+    Parameters
+    ----------
+    head : mapping of str to object
+        The recorded fields of the run.
+
+    Returns
+    -------
+    tuple of str
+        With those options of pytest that decide which tests it finds.
+
+    Examples
+    --------
+    >>> command_again({"runner": "unittest", "arguments": ["tests/all.py", "-v"]})
+    ('python', 'tests/all.py', '-v')
+    >>> command_again({"arguments": []})
+    ('pytest',)
+    >>> command_again({"by_module": True, "arguments": ["-q", "--doctest-modules", "--doctest-glob", "*.txt", "src"]})
+    ('python', '-m', 'pytest', '--doctest-modules', '--doctest-glob=*.txt')
+    """
+    given = head.get("arguments")
+    arguments = tuple(map(str, given)) if isinstance(given, list) else ()
+    if head.get("runner") == "unittest":
+        is_script = bool(arguments) and arguments[0].endswith(".py") and not arguments[0].startswith("-")
+        if is_script or arguments[:2] == ("-m", "unittest"):
+            return "python", *arguments
+        arguments = ()
+    pytest = ("python", "-m", "pytest") if head.get("by_module") is True else ("pytest",)
+    return *pytest, *_finding(arguments)
+
+
+def _finding(arguments: Sequence[str]) -> Iterator[str]:
+    """The options on which it depends what pytest finds, each as one word."""
+    for argument, following in pairwise([*arguments, ""]):
+        name, has_value, _ = argument.partition("=")
+        if argument in _FLAGS or (has_value and name in _WITH_VALUE):
+            yield argument
+        elif argument in _WITH_VALUE and following:
+            yield f"{argument}={following}"

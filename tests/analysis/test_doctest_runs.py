@@ -1,0 +1,82 @@
+"""Doctests that fail, run again altered and traced by real processes of pytest."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SHOP = '''"""A shop."""
+
+
+def rate(country):
+    """The rate.
+
+    >>> rate("DE")
+    19
+    """
+    rates = {"FR": 20}
+    return rates[country]
+
+
+def price(net):
+    """A price.
+
+    >>> price(100)
+    120
+    """
+    total = net + 20
+    if total > 110:
+        total += 5
+    return total
+
+
+def age(text):
+    """An age.
+
+    >>> age("4")
+    4
+    """
+    if text.isdigit():
+        raise ValueError(text)
+    return 4
+'''
+AGE, RATE, PRICE = "shop.py::shop.age", "shop.py::shop.rate", "shop.py::shop.price"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.py").write_text(SHOP)
+    (folder / "guide.txt").write_text(">>> from shop import rate\n>>> rate('IT')\n22\n")
+    options = ["-q", "-p", "no:cacheprovider", "--doctest-modules", "--doctest-glob", "*.txt"]
+    suspectra(folder, "record", "--", sys.executable, "-m", "pytest", *options)
+    return folder
+
+
+def suspectra(folder, *arguments):
+    command = [sys.executable, "-m", "suspectra", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_what_an_example_raises_is_traced(shop):
+    done = suspectra(shop, "slice", "--failure", "--test", RATE)
+    assert "shop.py:11  return rates[country]" in done.stdout, done.stderr
+    assert "from shop.py:10" in done.stdout
+
+
+def test_the_doctest_of_a_text_file_is_traced(shop):
+    done = suspectra(shop, "slice", "--failure", "--test", "guide.txt::guide.txt")
+    assert "shop.py:11  return rates[country]" in done.stdout, done.stderr
+
+
+def test_a_comparison_of_what_was_printed_is_said_to_be_no_trace(shop):
+    done = suspectra(shop, "slice", "--failure", "--test", PRICE)
+    assert "fails where a doctest compares what an example printed, which can't be traced. Fix: write" in done.stderr
+
+
+@pytest.mark.parametrize(("test", "line"), [(PRICE, 21), (AGE, 32)])
+def test_doctests_are_investigated_without_their_options(shop, test, line):
+    done = suspectra(shop, "investigate", "--seconds", "20", "--format", "json", test)
+    made = json.loads(done.stdout)["experiments"]
+    assert any(one["outcome"] == "passed" and one["line"] == line for one in made), done.stderr
