@@ -185,6 +185,7 @@ class Paths:
             "exception": answer["exception"],
             "seconds": answer["seconds"],
             "message": answer.get("message", ""),
+            "types": answer.get("types", []),
             "sources": answer.get("sources", {}),
         }
         return RecordedPath(answer_of(ended), self.path(answer))

@@ -15,7 +15,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.runs import Alteration, Answer, Runs, answer_of
-from suspectra.experiments.unusable import unusable
+from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
@@ -56,6 +56,8 @@ class RepeatedTest:
         What runs it.
     fails : bool
         Whether it fails unaltered.
+    recorded : str
+        The type of the exception with which it failed when it was recorded; empty if that is not known.
     forks : bool
         Whether runs with a switched decision are forks of the unaltered run; they share its open files.
     end : float
@@ -73,7 +75,8 @@ class RepeatedTest:
     Raises
     ------
     EvidenceError
-        When the test does not end as expected, or two unaltered runs make different decisions.
+        When the test does not end as expected or fails with another exception than recorded, or when two
+        unaltered runs make different decisions.
     TimeIsUp
         When the unaltered runs are not over in time.
 
@@ -101,12 +104,22 @@ class RepeatedTest:
     ('failed', True)
     """
 
-    def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False, end: float = math.inf):
+    def __init__(
+        self,
+        test: str,
+        runs: Runs,
+        *,
+        fails: bool = True,
+        recorded: str = "",
+        forks: bool = False,
+        end: float = math.inf,
+    ):
         self.test, self.runs, self.fails = test, runs, fails
         (self.trace,) = runs.traces(test, 1, TRACE_S, end)
         outcome = self.trace.answer.outcome
         if outcome in _NO_VERDICT or outcome.repairs == fails:
             raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS, fails=fails)
+        require_recorded_failure(test, recorded, self.trace.answer)
         together = test in runs.together and self.trace.answer.seconds < BATCH_S
         again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end)
         if difference := self.trace.difference(again):

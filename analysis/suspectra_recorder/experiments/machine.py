@@ -27,6 +27,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboar
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.scope import Scope, test_patterns
+from suspectra_recorder.tracebacks import type_names
 from suspectra_recorder.unseen import imported_files
 from suspectra_recorder.verdict import Attempt
 from suspectra_recorder.whole_run import leave_out_coverage, switch_off
@@ -135,6 +136,7 @@ class _Machine:
         self._examples: dict[str, int] = {}
         self._attempt = Attempt()
         self._exception = self._message = ""
+        self._types: list[str] = []
         self._check: FailedCheck | None = None
         self._unaltered = False
 
@@ -296,7 +298,7 @@ class _Machine:
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
-        self._attempt, self._exception, self._message = Attempt(), "", ""
+        self._attempt, self._exception, self._message, self._types = Attempt(), "", "", []
         self._check, self._unaltered = None, job["kind"] == "trace"
         kind = self.kinds[job["kind"]]
         steps, examples = request["steps"], self._examples[item.nodeid]  # a repaired test goes through them all
@@ -324,6 +326,8 @@ class _Machine:
             "message": self._message,
             "seconds": seconds,
         }
+        if self._types:
+            answer["types"] = self._types
         if self._check:
             answer["check"] = self._check
         if left_out := self._left_out():
@@ -339,6 +343,7 @@ class _Machine:
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
+            self._types = self._types or type_names(call.excinfo.value)
             if self._unaltered and self._check is None:
                 name, is_test = call.excinfo.type.__name__, self.hook.is_test_code
                 self._check = failed_check(call.excinfo.tb, name, str(item.path), is_test)
