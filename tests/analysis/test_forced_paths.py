@@ -262,7 +262,7 @@ def test_a_condition_that_is_too_wide_comes_out_false_every_time(tests):
     assert in_words(found.report) == [(place, "conditional", 1, True, False)]
     assert in_words(found.distance) == [(place, "conditional", time, True, False) for time in (1, 2)]
     assert (found.candidates, found.complete) == (3, True)  # after the other way, and true
-    assert found.summary == f"test_shop.py::test_fares passes if shop.py:{place} comes out false."
+    assert found.summary == f"test_shop.py::test_fares passes if `age < 16` at shop.py:{place} comes out false."
 
 
 def test_two_decisions_are_turned_together_where_none_helps_alone(tests):

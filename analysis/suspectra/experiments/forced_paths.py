@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Outcome
+from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
@@ -224,7 +224,7 @@ class ForcedPaths(PathSearcher):
             0,
             complete=False,
             seconds=0.0,
-            summary=f"{test.test} passes {_condition(turns)}.",
+            summary=f"{test.test} passes {_condition(turns, test.made(turns, answer))}.",
             parts=next(iter(places.values()), None),
             notes=tuple(_notes_of(turns, others)),
         )
@@ -259,12 +259,13 @@ class ForcedPaths(PathSearcher):
             )
 
 
-def _condition(turns: Turns) -> str:
+def _condition(turns: Turns, experiment: Experiment) -> str:
     """How decisions come out, as the end of a sentence."""
     if len(turns.switches) > 1:
         return f"if {len(turns.switches)} decisions come out the other way"
-    experiment = turns.experiment("")
     place = f"{experiment.file}:{experiment.line}"
+    if experiment.detail:
+        return experiment.condition.replace(f"`{experiment.detail}`", f"`{experiment.detail}` at {place}", 1)
     of_loop = experiment.condition.replace("this loop", f"the loop at {place}")
     return of_loop if of_loop != experiment.condition else experiment.condition.replace("this", place, 1)
 

@@ -12,10 +12,13 @@ from typing import TypeVar
 
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.sources import SourceReader
 from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.runs import Alteration, Answer, Runs, answer_of
 from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.program.decision_texts import DecisionTexts
+from suspectra.program.points import Span
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
@@ -127,6 +130,7 @@ class RepeatedTest:
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
         self.pending = 0
+        self._texts = DecisionTexts(SourceReader(runs.workspace))
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
         self._check = self.trace.answer.noted.get("check") if fails else None
@@ -177,11 +181,18 @@ class RepeatedTest:
         experiment = alteration.experiment(self.test)
         return replace(
             experiment,
+            detail=self._own_text(experiment) if experiment.kind == "switch" else experiment.detail,
             guard=experiment.guard and not (self.fails and self._raises_nothing_at(experiment)),
             outcome=answer.outcome,
             seconds=round(answer.seconds, 6),
             changed=self._fails_otherwise(answer),
         )
+
+    def _own_text(self, experiment: Experiment) -> str:
+        """The text of a decision that its line does not name."""
+        span = Span(experiment.line, experiment.column, experiment.end_line, experiment.end_column)
+        own = self._texts.own(experiment.file, experiment.place, span)
+        return own.text if own else ""
 
     def _raises_nothing_at(self, experiment: Experiment) -> bool:
         """Whether no exception of the unaltered test comes from the check that was altered: then none is hidden."""
