@@ -187,7 +187,7 @@ class CauseTransitions(PathSearcher):
         read = SourceReader(workspace)
         for file in sorted({pair.location(at).file for at, _ in pair.points}):
             if used := system_use(read(file) or b""):
-                pair.points = [point for point in pair.points if pair.location(point[0]).file != file]
+                pair.leave_out(file)
                 note = f"{file} uses {used}, so nothing was altered in its functions: {HOW_TO_ALLOW}."
                 self._harm += [note] if note not in self._harm else []
 
