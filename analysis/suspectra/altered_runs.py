@@ -206,7 +206,8 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     from suspectra.experiments.repeated_tests import FailingTest
 
     known = {test.name for test in evidence.tests}
-    failing = {test.name: FailingTest.from_result(test) for test in evidence.failing}
+    raised = {name: stack.exception for name, stack in evidence.stacks.items()}
+    failing = {test.name: FailingTest.from_result(test, raised.get(test.name, "")) for test in evidence.failing}
     if not failing:
         raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
     names = _named(wanted, list(failing), known) if wanted else failing

@@ -87,9 +87,10 @@ class Experiment:
     guard : bool
         An arm of its ``if`` ends by raising: not to raise may hide the symptom alone.
     detail : str
-        What was put in: the text of a value, or of a mutation such as ``>`` → ``>=``. Empty for a decision.
+        What was put in: the text of a value, or of a mutation such as ``>`` → ``>=``. Of a decision that its line does
+        not name, such as an operand of ``and``: its text. Empty for any other.
     end_column : int
-        Of a mutant: where what it replaces ends, in bytes from 0; that column is not included.
+        Where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included.
     replacement : str
         Of a mutant: what replaces it, so that the text can be edited.
     changed : bool
@@ -143,9 +144,10 @@ class Experiment:
         if self.place == "for":
             return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
         how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"
+        what = f"`{self.detail}`" if self.detail else "this"
         if self.instance == EVERY:
-            return f"if this {how}" + (" each time" if self.action == "other" else "")
-        return f"if this {how} the {ordinal(self.instance)} time"
+            return f"if {what} {how}" + (" each time" if self.action == "other" else "")
+        return f"if {what} {how} the {ordinal(self.instance)} time"
 
     @property
     def _round(self) -> str:

@@ -27,6 +27,8 @@ _base = vars(BaseException)
 _traceback, _cause, _context = (_base[name].__get__ for name in ("__traceback__", "__cause__", "__context__"))
 _suppresses_context = _base["__suppress_context__"].__get__
 _qualified_name = vars(type)["__qualname__"].__get__
+_name, _bases = (vars(type)[name].__get__ for name in ("__name__", "__mro__"))
+_ANY = frozenset(("Exception", "BaseException", "object"))  # bases that say nothing
 _GROUP = getattr(builtins, "BaseExceptionGroup", None)  # for Python 3.10 there is the package exceptiongroup
 
 
@@ -184,6 +186,31 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(before))
         yield before
         error = before
+
+
+def type_names(error: BaseException) -> list[str]:
+    """The names under which a recording may have the exception with which a test failed.
+
+    Parameters
+    ----------
+    error : BaseException
+        Any exception.
+
+    Returns
+    -------
+    list of str
+        Those of its type and of the bases of that; for a group also those of the exceptions in it.
+
+    Examples
+    --------
+    >>> type_names(FileNotFoundError("prices.json")), type_names(Exception("no price"))
+    (['FileNotFoundError', 'OSError'], ['Exception'])
+    """
+    error, _ = _from_doctest(error, None)
+    names = [_name(type(error))]
+    for one in (error, *_leaves(error)):
+        names += [name for base in _bases(type(one)) if (name := _name(base)) not in _ANY]
+    return list(dict.fromkeys(names))
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

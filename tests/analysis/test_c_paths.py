@@ -447,9 +447,9 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     found = json.loads(done.stdout)
     assert (found["technique"], found["with"], found["candidates"]) == ("nearest-path", "mean_below_zero", 20)
     place = {"file": "src/evaluate.c", "line": 50, "end_line": 50, "outcome": True, "wanted": False}
-    assert place in found["report"]
+    assert {**place, "column": 0, "operand": ""} in found["report"]
     assert "src/reckoner.h" in {one["file"] for one in found["report"]}  # a function of a header
-    assert {"file": "src/evaluate.c", "line": 50, "instance": 1} in found["distance"]
+    assert {"file": "src/evaluate.c", "line": 50, "instance": 1, "column": 0, "operand": ""} in found["distance"]
     ranked = json.loads(reckoner("rank", "--technique", "nearest-path", "--format", "json").stdout)
     first, last = ranked["suspects"][0], found["report"][-1]
     assert (first["score"], first["rank_worst"]) == (pytest.approx(2), 1)

@@ -374,7 +374,8 @@ def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path
     write_json(report.to_json(), out)
     found = json.loads(out.getvalue())
     assert list(found) == ["roots", "transitive", "around", "cuts", "alterations", "complete", "seconds", "fails_later"]
-    assert found["roots"][0] == {"file": "mid.py", "line": 5, "end_line": 5, "instance": 1, "value": "1"}
+    place = {"file": "mid.py", "line": 5, "end_line": 5, "instance": 1, "column": 0, "operand": ""}
+    assert found["roots"][0] == {**place, "value": "1"}
     assert found["roots"][1]["value"] == "false"
     assert found["cuts"][0][0] == {"file": "mid.py", "line": 3, "instance": 1, "polluted": True}
     text = StringIO()

@@ -389,7 +389,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
     assert set(found) == {"tests", "suspects", "experiments", "complete", "seconds"}
     first, made = found["suspects"][0], found["experiments"][0]
     assert set(first) == {"file", "line", "end_line", "rank_best", "rank_worst", "score", "findings"}
-    assert set(made) == {"test", "kind", "file", "line", "instance", "action", "outcome", "seconds"}
+    assert set(made) == {"test", "kind", "file", "line", "instance", "action", "operand", "outcome", "seconds"}
     assert (first["file"], first["line"], first["rank_worst"]) == ("mid.py", 6, 1)
     assert first["findings"][0] == "The failing test passes if this comes out true."
     assert "mid.py:6: test_mid.py::test_mid[case0-2] passes if this comes out true" in said

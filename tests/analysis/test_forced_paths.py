@@ -86,6 +86,13 @@ def positive(price, turned):
     return price
 
 
+def checked(weight, limit, strict):
+    if strict:
+        if weight >= limit:
+            raise ValueError(weight)
+    return weight
+
+
 def rounds(n):
     done = 0
     while done < n:
@@ -161,6 +168,10 @@ def test_check():
 
 def test_positive():
     assert shop.positive(-1, False) in (1, -1)
+
+
+def test_heavy():
+    assert shop.checked(5, 5, True) == 5
 
 
 def test_rounds():
@@ -262,7 +273,7 @@ def test_a_condition_that_is_too_wide_comes_out_false_every_time(tests):
     assert in_words(found.report) == [(place, "conditional", 1, True, False)]
     assert in_words(found.distance) == [(place, "conditional", time, True, False) for time in (1, 2)]
     assert (found.candidates, found.complete) == (3, True)  # after the other way, and true
-    assert found.summary == f"test_shop.py::test_fares passes if shop.py:{place} comes out false."
+    assert found.summary == f"test_shop.py::test_fares passes if `age < 16` at shop.py:{place} comes out false."
 
 
 def test_two_decisions_are_turned_together_where_none_helps_alone(tests):
@@ -310,7 +321,29 @@ def test_another_repair_is_preferred_to_a_check_that_is_left_out(tests):
     *_, check, found = search(tests, "test_positive")
     assert in_words(check.report) == [(line("    if price < 0:", "def positive"), "if", 1, True, False)]
     assert in_words(found.report) == [(line("    if turned:"), "if", 1, False, True)]
-    assert found.notes == ("The path is not quite the one that was wanted: 1 other decision was different, too.",)
+    number = line("    if price < 0:", "def positive")
+    assert found.notes == (
+        f"It passes, too, if shop.py:{number} comes out false: no error is raised then."
+        " Look there if that check itself is wrong.",
+        "The path is not quite the one that was wanted: 1 other decision was different, too.",
+    )
+
+
+def test_a_decision_that_keeps_a_check_from_being_made_does_not_replace_it(tests):
+    """Definition 4: the check is the nearest candidate that passes, and what is farther only avoids it, too."""
+    found = search(tests, "test_heavy")[-1]
+    assert in_words(found.report) == [(line("        if weight >= limit:"), "if", 1, True, False)]
+    assert found.notes == ("This may only keep an error from being raised: then the fault is in what comes before.",)
+    assert (found.candidates, found.complete) == (2, True)
+
+
+def test_a_decision_that_keeps_a_check_from_being_made_is_said_to_be_one(tests):
+    def suspicious(file, number):
+        return float(number == line("    if strict:"))
+
+    found = search(tests, "test_heavy", suspiciousness=suspicious)[-1]
+    assert in_words(found.report) == [(line("    if strict:"), "if", 1, True, False)]
+    assert found.notes == ("This may only keep an error from being raised: then the fault is in what comes before.",)
 
 
 def test_loops_only_end_earlier(tests):

@@ -461,4 +461,4 @@ def test_the_first_suspects_in_three_files_and_what_they_call():
 )
 def test_a_test_is_run_in_the_module_that_has_it_not_where_it_is_defined(name, location, file):
     result = TestResult(name, Verdict.FAILED, location and Location(location, 4, 6))
-    assert FailingTest.from_result(result) == (name, file)
+    assert FailingTest.from_result(result) == (name, file, "")

@@ -336,8 +336,9 @@ def test_the_command_says_where_the_runs_part(tmp_path):
         lines[5] == "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart."
     )
     found = json.loads(suspectra("paths", "*member", "--format", "json", "--order", "latest").stdout)
-    assert found["report"] == [{"file": "cart.py", "line": 18, "end_line": 18, "outcome": True, "wanted": False}]
-    assert found["distance"] == [{"file": "cart.py", "line": 18, "instance": 1}]
+    place = {"file": "cart.py", "line": 18, "end_line": 18, "outcome": True, "wanted": False}
+    assert found["report"] == [{**place, "column": 0, "operand": ""}]
+    assert found["distance"] == [{"file": "cart.py", "line": 18, "instance": 1, "column": 0, "operand": ""}]
     assert (found["technique"], found["with"]) == ("nearest-path", "test_cart.py::test_a_small_cart")
     assert (found["candidates"], found["complete"]) == (4, True)
     check_ranking(suspectra, tmp_path)

@@ -1,16 +1,26 @@
 """Several faults: failing tests that no cause explains are searched next, and what is found is drawn."""
 
+import builtins
 import json
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
+from json import JSONDecodeError
 from xml.etree import ElementTree
 
 import pytest
 
 from suspectra.causes.report import CauseReport, State
 from suspectra.cli import run
+from suspectra.errors import EvidenceError
+from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.experiment import Outcome
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.runs import Answer
+from suspectra.experiments.unusable import require_recorded_failure
 from suspectra.output.cause_svg import cause_svg
+from suspectra_recorder.tracebacks import type_names
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 TWO_FAULTS = {
@@ -122,3 +132,77 @@ def test_where_a_test_failed_for_what_another_left_behind_that_is_said(tmp_path,
     run([*command, "*adult", "--workspace", str(tmp_path), "--", *PYTEST])
     said = capsys.readouterr().err
     assert "test_adult passes when it runs alone. Fix: record the tests again; if it fails there again, look at" in said
+
+
+@pytest.fixture(scope="module")
+def left_behind(tmp_path_factory):
+    """A folder with a test that fails otherwise when it is alone: another test writes the file that it reads."""
+    folder = tmp_path_factory.mktemp("left_behind")
+    (folder / "fees.py").write_text("def fee(text):\n    age = int(text)\n    return 0 if age < 6 else 20\n")
+    (folder / "test_fees.py").write_text(
+        "from pathlib import Path\n\nfrom fees import fee\n\n\ndef test_writes():\n"
+        "    Path('age.txt').write_text('6')\n    assert fee('6') == 0\n\n\n"
+        "def test_reads():\n    age = Path('age.txt')\n    text = age.read_text()\n"
+        "    age.unlink()\n    assert fee(text) == 0\n\n\ndef test_other():\n    assert fee('20') == 20\n"
+    )
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 1
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["causes"],
+        ["slice", "--failure", "--test"],
+        ["investigate"],
+        *(
+            ["paths", "--technique", technique]
+            for technique in ("nearest-path", "apg", "apg-decisions", "cause-transitions", "apg-inputs")
+        ),
+    ],
+    ids=lambda command: command[-1] if command[0] == "paths" else command[0],
+)
+def test_a_failure_that_is_another_one_alone_is_not_looked_at(left_behind, capsys, command):
+    run([*command, "*reads", "--workspace", str(left_behind), "--", *PYTEST])
+    out, err = capsys.readouterr()
+    assert "test_reads fails with FileNotFoundError when it runs alone, and failed with AssertionError when it" in err
+    assert "Fix: record the tests again; if it fails as before, look at" in err
+    assert "passes if" not in out
+    assert not out or command == ["investigate"]  # the ranking of the recording
+
+
+def test_other_failing_tests_are_investigated_all_the_same(left_behind, capsys):
+    run(["investigate", "--workspace", str(left_behind), "--", *PYTEST])
+    out, err = capsys.readouterr()
+    assert "test_reads fails with FileNotFoundError when it runs alone" in err
+    assert "fees.py:3" in out
+
+
+@pytest.mark.parametrize(
+    ("recorded", "alone"),
+    [
+        ("", KeyError("DE")),
+        ("OSError", FileNotFoundError("prices.json")),
+        ("FileNotFoundError", OSError("no disk")),
+        ("ExceptionGroup[KeyError, ValueError, …]", KeyError("DE")),
+        ("json.decoder.JSONDecodeError", JSONDecodeError("no", "", 0)),
+    ],
+)
+def test_what_may_be_the_same_failure_is_looked_at(recorded, alone):
+    answer = Answer(Outcome.FAILED, 0.1, type(alone).__name__, noted={"types": type_names(alone)})
+    require_recorded_failure("test_sum", recorded, answer)
+    if recorded:
+        with pytest.raises(EvidenceError, match="and failed with MemoryError when it was recorded"):
+            require_recorded_failure("test_sum", "MemoryError", answer)
+
+
+def test_an_exception_may_be_in_a_group_where_a_test_is_alone():
+    kind = getattr(builtins, "ExceptionGroup", None) or import_module("exceptiongroup").ExceptionGroup  # in Python 3.10
+    assert {"KeyError", "OSError"} < set(type_names(kind("two", [KeyError("DE"), FileNotFoundError("2")])))
+
+
+def test_a_test_that_took_too_long_may_fail_otherwise_with_more_time():
+    late = TestResult("test_sum", Verdict.FAILED, message="Failed: Timeout (>1.0s) from pytest-timeout.")
+    assert FailingTest.from_result(late, "Failed").exception == ""
+    assert FailingTest.from_result(replace(late, message="Failed: DID NOT RAISE"), "Failed").exception == "Failed"

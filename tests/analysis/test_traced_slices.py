@@ -303,11 +303,12 @@ def test_decisions_are_known_where_their_test_is_below_what_asks_for_it(tmp_path
     first = len(ROUNDS.splitlines()) + LONG.splitlines().index(f"{' ' * 4}if (") + 1
     decisions = [step for step in map(found.step, np.flatnonzero(found.members)) if step.kind == "decision"]
     assert {
-        (step.line - first, step.end_line - first, step.result) for step in decisions if step.file == "words.py"
+        (step.line - first, step.column, step.operand, step.result) for step in decisions if step.file == "words.py"
     } == {
-        (0, 1, "true"),  # word
-        (0, 2, "false"),  # len(word) > least, and both
-        (6, 7, "true"),
+        (1, 8, "word", "true"),
+        (2, 12, "len(word) > least", "false"),
+        (1, 8, "word and len(word) > least", "false"),
+        (7, 11, "word", "true"),
     }
 
 

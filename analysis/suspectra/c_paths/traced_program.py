@@ -83,8 +83,9 @@ class TracedProgram:
     >>> program.arms(decides, [after]) == {after: 0}, sorted(program.outcomes(decides).values())
     (True, [0, 1])
     >>> path = RunPath.from_events([(main, -1, -1), (decides, 0, 0)])
-    >>> program.reported(path, 1, True)
-    ReportedPlace(location=Location(file='a.c', line=2, end_line=2), kind='if', instance=1, outcome=False, wanted=True)
+    >>> place = program.reported(path, 1, True)
+    >>> place.location.short, place.kind, place.instance, place.outcome, place.wanted
+    ('a.c:2', 'if', 1, False, True)
     """
 
     def __init__(self, workspace: Path, paths: SourcePaths | None = None, token: Token | None = None):

@@ -31,11 +31,17 @@ class State(NamedTuple):
         Which time the statement was executed, from 1.
     value : str
         The value that it had, in short; how it came out, of a decision.
+    column : int, optional
+        Where a decision begins that is only a part of its line, or goes over several, in bytes from 0; 0 otherwise.
+    operand : str, optional
+        The text of such a decision; empty otherwise.
 
     Examples
     --------
     >>> print(State("cart.py", 8, 8, 2, "false"))
     cart.py:8 (2nd time): false
+    >>> State("cart.py", 8, 8, 2, "false", 7, "member").place
+    ('cart.py', 8, 7, 'member')
     """
 
     file: str
@@ -43,6 +49,13 @@ class State(NamedTuple):
     end_line: int
     instance: int
     value: str
+    column: int = 0
+    operand: str = ""
+
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """What it is a state of: file, line, and which decision of the line."""
+        return self.file, self.line, self.column, self.operand
 
     def __str__(self) -> str:
         time = "" if self.instance == 1 else f" ({_nth(self.instance)} time)"
@@ -159,7 +172,7 @@ class CauseReport:
     >>> root = State("cart.py", 8, 8, 1, "false")
     >>> report = CauseReport("test_a", (root,), (), (), (), (), 5, True, 0.1)
     >>> report.roots[0].line, report.to_json()["roots"]
-    (8, [{'file': 'cart.py', 'line': 8, 'end_line': 8, 'instance': 1, 'value': 'false'}])
+    (8, [{'file': 'cart.py', 'line': 8, 'end_line': 8, 'instance': 1, 'value': 'false', 'column': 0, 'operand': ''}])
     """
 
     test: str
@@ -261,7 +274,8 @@ class States:
         trace = self._trace
         site = trace.sites[trace.graph.site[node]]
         value = _OUTCOMES.get(int(trace.outcome[node])) or trace.value[node]
-        return State(site.file, site.line, site.end_line, int(trace.graph.instance[node]), value)
+        line, column, operand = site.own or (site.line, 0, "")
+        return State(site.file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
 
     def all(self, nodes: Iterable[int]) -> tuple[State, ...]:
         """The states that some nodes are.
@@ -316,12 +330,12 @@ class States:
         hops = trace.graph.hops(roots)
         near = np.flatnonzero((hops > 0) & ~trace.is_test)
         near = near[np.lexsort((near, hops[near]))]
-        known = {self.for_node(root)[:2] for root in roots}
+        known = {self.for_node(root).place for root in roots}
         found: list[State] = []
         for node in near.tolist():
             state = self.for_node(node)
-            if state[:2] not in known:
-                known.add(state[:2])
+            if state.place not in known:
+                known.add(state.place)
                 found.append(state)
                 if len(found) == MAX_AROUND:
                     break
@@ -352,7 +366,7 @@ class States:
             at = stop
         states: list[State] = []
         for state in map(self.for_node, nodes):
-            if states and states[-1][:2] == state[:2]:
+            if states and states[-1].place == state.place:
                 states[-1] = state  # the last state of a line is what goes on
             else:
                 states.append(state)

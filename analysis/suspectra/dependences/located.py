@@ -12,6 +12,7 @@ from suspectra.cancellation import check
 from suspectra.dependences.control import Calls, ControlDependences, Edges
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.trace import DependenceTrace, Site
+from suspectra.program.decision_texts import DecisionTexts
 from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
 from suspectra_recorder.experiments.decisions import Site as Decision
@@ -67,7 +68,22 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     check()
     summary = dependences.summary(flow)
     check()
-    return replace(trace, graph=_joined(graph, control, summary))
+    return replace(trace, sites=_with_texts(trace.sites, source_of), graph=_joined(graph, control, summary))
+
+
+def _with_texts(sites: Sequence[Site], source_of: SourceOf) -> tuple[Site, ...]:
+    """The same sites; decisions that their lines do not name have their own texts."""
+    found, texts = list(sites), DecisionTexts(source_of)
+    for path, numbers in _by_file(sites).items():
+        source = source_of(path)
+        if source is None:
+            continue
+        deciding = [number for number in numbers if sites[number].kind == "decision"]
+        listed = _decisions(source, [sites[number] for number in deciding])
+        for number in deciding:
+            if (decision := listed.get(sites[number].number)) is not None:
+                found[number] = sites[number]._replace(own=texts.own(path, decision.kind, Span(*decision[1:5])))
+    return tuple(found)
 
 
 def _next_point(point: Ints, trace: DependenceTrace, entry: Ints, caller: Ints) -> Ints:
@@ -106,13 +122,10 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
     >>> table.span[points[0]].line, points.tolist()[1]
     (1, -1)
     """
-    by_file: dict[str, list[int]] = {}
-    for number, site in enumerate(sites):
-        by_file.setdefault(site.file, []).append(number)
     points = np.full(len(sites), -1, np.int32)
     tables: list[PointDependences] = []
     first = 0
-    for path, numbers in by_file.items():
+    for path, numbers in _by_file(sites).items():
         source = source_of(path)
         if source is None:
             continue
@@ -124,19 +137,27 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
     return joined(tables), points
 
 
+def _by_file(sites: Sequence[Site]) -> dict[str, list[int]]:
+    """The numbers of the sites of each file."""
+    found: dict[str, list[int]] = {}
+    for number, site in enumerate(sites):
+        found.setdefault(site.file, []).append(number)
+    return found
+
+
 def _points(sites: Sequence[Site], table: PointDependences, source: bytes) -> list[int]:
     decisions = _decisions(source, [site for site in sites if site.kind in _DECISIONS])
     found = []
     for site in sites:
-        span = decisions.get(site.number) if site.kind in _DECISIONS else None
-        point = -1 if span is None else table.decision(span)
+        decision = decisions.get(site.number) if site.kind in _DECISIONS else None
+        point = -1 if decision is None else table.decision(Span(*decision[1:5]))
         found.append(table.at(site.line, site.column) if point < 0 else point)
     return found
 
 
-def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
-    """Where the decisions of a source are, by their numbers; without those that are not where their sites say."""
-    best: dict[int, Span] = {}
+def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Decision]:
+    """The decisions of a source, by their numbers; without those that are not where their sites say."""
+    best: dict[int, Decision] = {}
     numbers = {site.number for site in sites}
     for asserts in (True, False):  # whether those in asserts were numbered
         if len(best) == len(numbers):
@@ -147,7 +168,7 @@ def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Span]:
             return {}
         there = numbers - {site.number for site in sites if not _is_at(site, listed)}
         if len(there) > len(best):
-            best = {number: Span(*listed[number][1:5]) for number in there}
+            best = {number: listed[number] for number in there}
     return best
 
 

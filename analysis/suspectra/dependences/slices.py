@@ -56,6 +56,8 @@ class Step(NamedTuple):
         How a decision came out; None for anything else.
     is_test : bool
         Whether it is in test code.
+    operand : str, optional
+        The text of a decision that is only a part of its line, or goes over several; empty for anything else.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Step(NamedTuple):
     value: str
     outcome: bool | None
     is_test: bool
+    operand: str = ""
 
     @property
     def place(self) -> str:
@@ -179,18 +182,20 @@ class Slice:
         """
         trace = self.trace
         site = trace.sites[trace.graph.site[node]]
+        line, column, operand = site.own or (site.line, site.column, "")
         outcome = int(trace.outcome[node])
         return Step(
             node,
             site.file,
-            site.line,
+            line,
             site.end_line,
-            site.column,
+            column,
             site.kind,
             int(trace.graph.instance[node]),
             trace.value[node],
             bool(outcome) if outcome >= 0 else None,
             bool(trace.is_test[node]),
+            operand,
         )
 
     def after(self, node: int) -> list[tuple[int, DependenceKind]]:

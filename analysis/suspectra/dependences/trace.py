@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from suspectra.arrays import Bools, Ints
 from suspectra.dependences.graph import DependenceGraph
+from suspectra.program.decision_texts import OwnText
 
 
 class Site(NamedTuple):
@@ -29,6 +30,8 @@ class Site(NamedTuple):
         anything else.
     number : int
         Which decision or assigned value of its file it is, as altered runs number them; -1 for none.
+    own : OwnText, optional
+        Of a decision that is only a part of a line, or goes over several: where it begins, and its text.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class Site(NamedTuple):
     column: int
     kind: str
     number: int
+    own: OwnText | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from suspectra.experiments.runs import Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.state_pair import Side, StatePair
 from suspectra.experiments.system_use import system_use
-from suspectra.experiments.unusable import unusable
+from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import Transition, infection
@@ -187,7 +187,7 @@ class CauseTransitions(PathSearcher):
         read = SourceReader(workspace)
         for file in sorted({pair.location(at).file for at, _ in pair.points}):
             if used := system_use(read(file) or b""):
-                pair.points = [point for point in pair.points if pair.location(point[0]).file != file]
+                pair.leave_out(file)
                 note = f"{file} uses {used}, so nothing was altered in its functions: {HOW_TO_ALLOW}."
                 self._harm += [note] if note not in self._harm else []
 
@@ -209,6 +209,7 @@ class CauseTransitions(PathSearcher):
         first, again = (self.statements.record(runs, name, TRACE_S) for _ in range(2))
         if first.answer.outcome is not Outcome.FAILED:
             raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        require_recorded_failure(name, self.setting.test.exception, first.answer)
         if not len(first.path):
             cause = f"{name} executes no function of the program"
             cure = "choose a test that executes code of the workspace"

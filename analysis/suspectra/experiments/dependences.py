@@ -15,7 +15,7 @@ from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.runs import Runs, answer_of
-from suspectra.experiments.unusable import unusable
+from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
 from suspectra_recorder.experiments.exchange import Job, RunAnswer, SourceTable, TracedRun
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
@@ -47,6 +47,7 @@ def trace_dependences(
     seconds: float = TRACED_S,
     most: int = MAX_NODES,
     recorded: Mapping[str, str | None] = MappingProxyType({}),
+    exception: str = "",
 ) -> DependenceTrace:
     r"""Trace the dependences of a failing test.
 
@@ -67,6 +68,8 @@ def trace_dependences(
     recorded : mapping of str to str, optional
         The digests that sources had when the test was recorded, by path. With others the lines would not be those of
         the recording, so the test is not traced.
+    exception : str, optional
+        The type of the exception with which it failed when it was recorded; empty if that is not known.
 
     Returns
     -------
@@ -98,6 +101,7 @@ def trace_dependences(
     if plain.exception in _COMPARED:
         cause = f"{test} fails where a doctest compares what an example printed, which can't be traced"
         raise _error(cause, "write the example as a test with assert")
+    require_recorded_failure(test, exception, plain)
     notices: list[str] = []
     answer, columns = _traced(runs, test, only, seconds, most)
     if why := _too_long(answer, most):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Outcome
+from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
@@ -95,6 +95,8 @@ class ForcedPaths(PathSearcher):
     ----------
     tried_together : int
         Of how many decisions all sets were tried: 1 once all were turned alone.
+    is_final : bool
+        Whether a run passes, and not only since a check raises no error in it.
 
     Examples
     --------
@@ -134,7 +136,8 @@ class ForcedPaths(PathSearcher):
         super().__init__(setting)
         self.tried_together = 0
         self._found: PathReport | None = None
-        self._found_turns: Turns | None = None
+        self._first_condition = ""  # with which the test passes since a check raises no error
+        self.is_final = False
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Turn decisions until the test passes. If only a check was left out, other single ones are still tried.
@@ -197,11 +200,6 @@ class ForcedPaths(PathSearcher):
                 return
             state.at_once = min(2 * state.at_once, BATCH)
 
-    @property
-    def is_final(self) -> bool:
-        """Whether a run passes, and not only since nothing checks it any more."""
-        return self._found_turns is not None and not self._found_turns.skips_check
-
     def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: Answer) -> None:
         """Compare the path of a run that passes with the failing one."""
         if not turns.positions:  # its path was not asked for
@@ -209,12 +207,18 @@ class ForcedPaths(PathSearcher):
         if answer.outcome is not Outcome.PASSED:
             return
         failing, paths = state.run.path, self.setting.paths
-        apart = distance(failing, paths.path(answer.noted)).branches
+        path, condition = paths.path(answer.noted), _condition(turns, test.made(turns, answer))
+        skips_check = turns.skips_check or state.run.avoids_check(path)
+        if skips_check and self._found is not None:
+            return  # of several the first one is reported
+        apart = distance(failing, path).branches
         turned = state.run.events_of(turns, apart)
         places = {position: paths.reported(failing, position, not failing.outcome[position]) for position in apart}
         report = tuple(places[position] for position in reversed(turned) if position in places)
         others = len({*apart} - {*turned}) if turns.positions else 0
-        self._found_turns = turns
+        notes = tuple(_notes_for(self._first_condition, others, skips_check=skips_check))
+        self.is_final = not skips_check
+        self._first_condition = condition
         self._found = PathReport(
             TECHNIQUE,
             test.test,
@@ -224,9 +228,9 @@ class ForcedPaths(PathSearcher):
             0,
             complete=False,
             seconds=0.0,
-            summary=f"{test.test} passes {_condition(turns)}.",
+            summary=f"{test.test} passes {condition}.",
             parts=next(iter(places.values()), None),
-            notes=tuple(_notes_of(turns, others)),
+            notes=notes,
         )
 
     def _report(self, state: _State, *, complete: bool) -> PathReport:
@@ -259,20 +263,23 @@ class ForcedPaths(PathSearcher):
             )
 
 
-def _condition(turns: Turns) -> str:
+def _condition(turns: Turns, experiment: Experiment) -> str:
     """How decisions come out, as the end of a sentence."""
     if len(turns.switches) > 1:
         return f"if {len(turns.switches)} decisions come out the other way"
-    experiment = turns.experiment("")
     place = f"{experiment.file}:{experiment.line}"
+    if experiment.detail:
+        return experiment.condition.replace(f"`{experiment.detail}`", f"`{experiment.detail}` at {place}", 1)
     of_loop = experiment.condition.replace("this loop", f"the loop at {place}")
     return of_loop if of_loop != experiment.condition else experiment.condition.replace("this", place, 1)
 
 
-def _notes_of(turns: Turns, others: int) -> Iterator[str]:
-    """What is to be known about a run that passes."""
-    if turns.skips_check:
+def _notes_for(before: str, others: int, *, skips_check: bool) -> Iterator[str]:
+    """What is to be known about a run that passes; the test may have passed before since a check raised no error."""
+    if skips_check:
         yield "This may only keep an error from being raised: then the fault is in what comes before."
+    elif before:
+        yield f"It passes, too, {before}: no error is raised then. Look there if that check itself is wrong."
     if others:
         verb = "was" if others == 1 else "were"
         yield f"The path is not quite the one that was wanted: {many(others, 'other decision')} {verb} different, too."

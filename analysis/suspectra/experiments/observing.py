@@ -19,6 +19,7 @@ from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.runs import answer_of
 from suspectra.experiments.safety import Safety
+from suspectra.experiments.unusable import require_recorded_failure
 from suspectra.observation import Observation, PredicateSite
 from suspectra_recorder.experiments.exchange import Job, ObservedSites
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
@@ -150,12 +151,14 @@ class Observing:
 
     def _observed(self, machines: RepeatedTests, name: str) -> Logged[Observation] | None:
         """Run a test; None if it does not end as it did when it was recorded."""
+        recorded = {test.name: test.exception for test in self.tests}
         try:
             answer = machines.machine(name).ask(name, [_OBSERVE], steps=MAX_DECISIONS, seconds=TRACE_S)[0]
+            require_recorded_failure(name, recorded.get(name, ""), answer_of(answer))
         except EvidenceError as error:
             self.problems.append(error.problem)
             return None
-        failed, ended = any(name == test.name for test in self.tests), answer_of(answer).outcome.value
+        failed, ended = name in recorded, answer_of(answer).outcome.value
         expected = "failed" if failed else "passed"
         if ended != expected:
             cause = f"{name} {expected} when it was recorded, and now it ended as: {ended}"

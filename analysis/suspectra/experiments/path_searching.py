@@ -15,7 +15,7 @@ from suspectra.experiment import Outcome
 from suspectra.experiments.recorded_paths import MAX_EVENTS, Paths, RecordedPath
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.unusable import unusable
+from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
@@ -257,12 +257,14 @@ class PathSearcher(ABC):
         Raises
         ------
         EvidenceError
-            When it passes, takes another path each time, or executes nothing of the program.
+            When it passes, fails with another exception than recorded, takes another path each time, or executes
+            nothing of the program.
         """
         name = self.setting.test.name
         first, again = self.record(name), self.record(name)
         if first.answer.outcome is not Outcome.FAILED:
             raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        require_recorded_failure(name, self.setting.test.exception, first.answer)
         if not len(first.path):
             cause = f"{name} makes no decision in the program, and calls none of its functions"
             cure = "choose a test that executes code of the workspace"

@@ -18,6 +18,7 @@ from suspectra.experiments.runs import Answer, Runs, answer_of
 from suspectra.location import Location
 from suspectra.paths.path import NO_BRANCH, Path
 from suspectra.paths.report import CALL, ReportedPlace
+from suspectra.program.decision_texts import DecisionTexts
 from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import Span
 from suspectra_recorder.experiments.call_marks import Body
@@ -47,17 +48,26 @@ class EventSite(NamedTuple):
         Where it begins in the first line, in bytes from 0.
     function : str
         The function that is called; empty for a decision.
+    end_column : int, optional
+        Where it ends in the last line, in bytes from 0; not included.
 
     Examples
     --------
-    >>> EventSite("if", Location("cart.py", 8, 8), 7, "").location.short
-    'cart.py:8'
+    >>> place = EventSite("if", Location("cart.py", 8, 8), 7, "", 13)
+    >>> place.location.short, place.span
+    ('cart.py:8', Span(line=8, column=7, end_line=8, end_column=13))
     """
 
     kind: str
     location: Location
     column: int
     function: str
+    end_column: int = 0
+
+    @property
+    def span(self) -> Span:
+        """From its begin to its end."""
+        return Span(self.location.line, self.column, self.location.end_line, self.end_column)
 
 
 class RecordedPath(NamedTuple):
@@ -138,6 +148,7 @@ class Paths:
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._read = SourceReader(FilePath(os.path.realpath(workspace)))
         self._tables: dict[str, PointDependences] = {}
+        self._texts = DecisionTexts(self._read)
         self._last: _Program | None = None
 
     def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf) -> RecordedPath:
@@ -185,6 +196,7 @@ class Paths:
             "exception": answer["exception"],
             "seconds": answer["seconds"],
             "message": answer.get("message", ""),
+            "types": answer.get("types", []),
             "sources": answer.get("sources", {}),
         }
         return RecordedPath(answer_of(ended), self.path(answer))
@@ -242,7 +254,10 @@ class Paths:
         statement = int(path.statement[position])
         place = self.places[statement]
         instance = int(np.count_nonzero(path.statement[: position + 1] == statement))
-        return ReportedPlace(place.location, place.kind, instance, truth(int(path.outcome[position])), wanted)
+        own = self._texts.own(place.location.file, place.kind, place.span) if place.kind != CALL else None
+        _, column, operand = own or (0, 0, "")
+        outcome = truth(int(path.outcome[position]))
+        return ReportedPlace(place.location, place.kind, instance, outcome, wanted, column, operand)
 
     def number(self, file: str, kind: str, index: int, place: EventSite) -> int:
         """The number of a decision or a function, the same in all runs.
@@ -315,9 +330,9 @@ class _Program:
         self.decision_function = np.full(total, -1, np.int64)
         for file, first, decisions in sites:
             for index, (kind, line, column, end_line, end_column, _) in enumerate(decisions):
-                place = EventSite(kind, Location(file, line, end_line), column, "")
+                place = EventSite(kind, Location(file, line, end_line), column, "", end_column)
                 self.decision_statement[first + index] = paths.number(file, "decision", index, place)
-                point = self._tables[self._file_of[file]].decision(Span(line, column, end_line, end_column))
+                point = self._tables[self._file_of[file]].decision(place.span)
                 self.decision_point[first + index] = point + first_point[file] if point >= 0 else -1
                 around = [body for body in inside.get(file, ()) if body[0] <= (line, column) < body[1]]
                 if around:

@@ -12,10 +12,13 @@ from typing import TypeVar
 
 from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.sources import SourceReader
 from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.runs import Alteration, Answer, Runs, answer_of
-from suspectra.experiments.unusable import unusable
+from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.program.decision_texts import DecisionTexts
+from suspectra.program.points import Span
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
@@ -56,6 +59,8 @@ class RepeatedTest:
         What runs it.
     fails : bool
         Whether it fails unaltered.
+    recorded : str
+        The type of the exception with which it failed when it was recorded; empty if that is not known.
     forks : bool
         Whether runs with a switched decision are forks of the unaltered run; they share its open files.
     end : float
@@ -73,7 +78,8 @@ class RepeatedTest:
     Raises
     ------
     EvidenceError
-        When the test does not end as expected, or two unaltered runs make different decisions.
+        When the test does not end as expected or fails with another exception than recorded, or when two
+        unaltered runs make different decisions.
     TimeIsUp
         When the unaltered runs are not over in time.
 
@@ -101,12 +107,22 @@ class RepeatedTest:
     ('failed', True)
     """
 
-    def __init__(self, test: str, runs: Runs, *, fails: bool = True, forks: bool = False, end: float = math.inf):
+    def __init__(
+        self,
+        test: str,
+        runs: Runs,
+        *,
+        fails: bool = True,
+        recorded: str = "",
+        forks: bool = False,
+        end: float = math.inf,
+    ):
         self.test, self.runs, self.fails = test, runs, fails
         (self.trace,) = runs.traces(test, 1, TRACE_S, end)
         outcome = self.trace.answer.outcome
         if outcome in _NO_VERDICT or outcome.repairs == fails:
             raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS, fails=fails)
+        require_recorded_failure(test, recorded, self.trace.answer)
         together = test in runs.together and self.trace.answer.seconds < BATCH_S
         again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end)
         if difference := self.trace.difference(again):
@@ -114,6 +130,7 @@ class RepeatedTest:
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
         self.pending = 0
+        self._texts = DecisionTexts(SourceReader(runs.workspace))
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
         self._check = self.trace.answer.noted.get("check") if fails else None
@@ -164,11 +181,18 @@ class RepeatedTest:
         experiment = alteration.experiment(self.test)
         return replace(
             experiment,
+            detail=self._own_text(experiment) if experiment.kind == "switch" else experiment.detail,
             guard=experiment.guard and not (self.fails and self._raises_nothing_at(experiment)),
             outcome=answer.outcome,
             seconds=round(answer.seconds, 6),
             changed=self._fails_otherwise(answer),
         )
+
+    def _own_text(self, experiment: Experiment) -> str:
+        """The text of a decision that its line does not name."""
+        span = Span(experiment.line, experiment.column, experiment.end_line, experiment.end_column)
+        own = self._texts.own(experiment.file, experiment.place, span)
+        return own.text if own else ""
 
     def _raises_nothing_at(self, experiment: Experiment) -> bool:
         """Whether no exception of the unaltered test comes from the check that was altered: then none is hidden."""

@@ -16,6 +16,9 @@ from suspectra.experiments.repeated_test import RepeatedTest
 CAN_FORK = hasattr(os, "fork")
 """Whether runs are children of a process that waits."""
 
+_TOO_LONG = "Failed: Timeout"
+"""How messages of pytest-timeout begin. It is not a failure of its own: the test may fail otherwise with more time."""
+
 _Made = TypeVar("_Made")
 
 
@@ -28,6 +31,8 @@ class FailingTest(NamedTuple):
         Its node id.
     file : str
         Its module, relative to the workspace.
+    exception : str, optional
+        The type of the exception with which it failed when it was recorded; empty if that is not known.
 
     Examples
     --------
@@ -40,15 +45,18 @@ class FailingTest(NamedTuple):
 
     name: str
     file: str
+    exception: str = ""
 
     @classmethod
-    def from_result(cls, test: TestResult) -> FailingTest:
+    def from_result(cls, test: TestResult, exception: str = "") -> FailingTest:
         """Find the module of a recorded test.
 
         Parameters
         ----------
         test : TestResult
             It may be defined elsewhere, in a class from which others inherit it.
+        exception : str
+            The type of its exception, as its stack has it; empty if that is not known.
 
         Returns
         -------
@@ -57,7 +65,8 @@ class FailingTest(NamedTuple):
         """
         file, of_pytest, _ = test.name.partition("::")
         location = test.location.file if test.location else ""
-        return cls(test.name, location if location.endswith(f"/{file}") or not of_pytest else file)
+        module = location if location.endswith(f"/{file}") or not of_pytest else file
+        return cls(test.name, module, "" if test.message.startswith(_TOO_LONG) else exception)
 
 
 class RepeatedTests:
@@ -121,7 +130,7 @@ class RepeatedTests:
         self.notices: list[Problem] = []
         self._command, self._workspace, self._kinds = command, workspace, kinds
         self._file_of = {test.name: test.file for test in failing}
-        self._failing = frozenset(self._file_of)
+        self._failing = {test.name: test.exception for test in failing}
         for name in passing:
             self._file_of.setdefault(name, name.partition("::")[0])
         self._machines: dict[str, Machine | FreshRuns] = {}
@@ -171,9 +180,12 @@ class RepeatedTests:
             When there is too little time to collect it, or to run it unaltered.
         """
         machine, fails = self.machine(name, end), name in self._failing
+        recorded = self._failing.get(name, "")
         try:
             return self._once(
-                self._tests, name, lambda: RepeatedTest(name, machine, fails=fails, forks=self._forks, end=end)
+                self._tests,
+                name,
+                lambda: RepeatedTest(name, machine, fails=fails, recorded=recorded, forks=self._forks, end=end),
             )
         except EvidenceError:
             self._note_threads(machine, name)

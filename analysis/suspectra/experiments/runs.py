@@ -38,6 +38,8 @@ class DecisionSite(NamedTuple):
         Lines from 1, both included; the column in bytes from 0.
     guard : int
         With which outcomes an arm of its ``if`` ends, or can end, by raising: 1 for false, 2 for true, 3 for both.
+    end_column : int, optional
+        Where it ends in its last line, in bytes from 0; not included.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class DecisionSite(NamedTuple):
     column: int
     end_line: int
     guard: int
+    end_column: int = 0
 
 
 class Answer(NamedTuple):
@@ -148,8 +151,8 @@ class Trace:
             if first + len(sites) > len(moved):
                 moved = np.concatenate([moved, np.zeros(first + len(sites) - len(moved), np.int64)])
             moved[first : first + len(sites)] = np.arange(len(places), len(places) + len(sites))
-            for number, (kind, line, column, end_line, _, guard) in enumerate(sites):
-                places.append(DecisionSite(path, number, kind, line, column, end_line, guard))
+            for number, (kind, line, column, end_line, end_column, guard) in enumerate(sites):
+                places.append(DecisionSite(path, number, kind, line, column, end_line, guard, end_column))
         raw = np.array(answer.get("decisions", ()), np.int64)
         rest = answer.copy()
         rest.pop("decisions", None)  # they are large

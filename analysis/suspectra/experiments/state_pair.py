@@ -12,6 +12,7 @@ from suspectra.cancellation import check
 from suspectra.experiment import Outcome
 from suspectra.experiments.recorded_statements import RecordedRun, Statements, state_before
 from suspectra.experiments.runs import Answer, Runs
+from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.location import Location
 from suspectra.paths.delta_debugging import Differences, Verdict, isolate
 from suspectra.paths.memory import AccessPath, StateDifference, compare_states, content_at
@@ -118,6 +119,8 @@ class StatePair:
     ----------
     points : list of (int, int)
         Positions in both runs before which the states can be compared.
+    left_out : list of str
+        Files in which nothing is compared.
     runs : int
         How often a test ran.
     stopped : bool
@@ -140,8 +143,9 @@ class StatePair:
     ([], True)
     >>> pair.location(0).short, pair.notes()
     ('cart.py:8', [])
-    >>> pair.why_not().partition(":")[0]
-    'At all points that were compared, the variables of test_b are those of test_a'
+    >>> pair.leave_out("cart.py")
+    >>> pair.why_not().partition(", which")[0]
+    'No state of test_b was compared with test_a: all that both execute is in cart.py'
     """
 
     def __init__(self, statements: Statements, failing: Side, passing: Side, end: float):
@@ -153,7 +157,8 @@ class StatePair:
         self._passing_failure = _Failure.from_answer(passing.run.answer) if fails else None
         self._fixed: dict[str, None] = {}
         self._full = self._not_minimal = False
-        self._with_differences = 0
+        self._compared = self._with_differences = 0
+        self.left_out: list[str] = []
         self._causes: dict[int, tuple[CausePlace, ...]] = {}
         self._places: dict[int, AccessPath] = {}  # the first one of each cause
         self._writers: dict[tuple[int, int], int] = {}
@@ -180,6 +185,8 @@ class StatePair:
         str
             A sentence.
         """
+        if not self._compared:
+            return self._nothing_compared()
         if not self._with_differences:
             return (
                 f"At all points that were compared, the variables of {self.passing.name} are those of "
@@ -191,6 +198,23 @@ class StatePair:
             f"{self.passing.name} does not fail in the same way with the state of {self.failing.name}{cannot}: "
             "a test that expects the same, or checks the same value, would tell more."
         )
+
+    def leave_out(self, file: str) -> None:
+        """Compare and alter nothing in a file.
+
+        Parameters
+        ----------
+        file : str
+            Relative to the workspace.
+        """
+        self.points = [point for point in self.points if self.location(point[0]).file != file]
+        self.left_out.append(file)
+
+    def _nothing_compared(self) -> str:
+        begin = f"No state of {self.passing.name} was compared with {self.failing.name}: "
+        if not self.points and self.left_out:
+            return f"{begin}all that both execute is in {_some(self.left_out)}, which may do harm: {HOW_TO_ALLOW}."
+        return f"{begin}it could not be read again. Let the tests not depend on time, chance or what ran before."
 
     def notes(self) -> list[str]:
         """Say what was left out.
@@ -218,6 +242,7 @@ class StatePair:
         if state is None or other is None:
             return None
         self._full |= state["full"] or other["full"]
+        self._compared += 1
         compared = compare_states(state, other)
         self._fixed.update(dict.fromkeys(compared.fixed))
         differences = compared.differences

@@ -72,6 +72,7 @@ class Switch(Alteration):
             self.instance,
             self.action,
             guard=self.skips_check,
+            end_column=place.end_column,
         )
 
 

@@ -94,11 +94,12 @@ class Traces:
         EvidenceError
             When the log can't be written.
         """
-        by_file: dict[str, list[str]] = {}
+        by_file: dict[str, list[FailingTest]] = {}
         for test in self.tests[:MAX_TRACED]:
-            by_file.setdefault(test.file, []).append(test.name)
+            by_file.setdefault(test.file, []).append(test)
         with self.safety.folder(self.workspace) as folder:
-            for file, names in checked(by_file.items()):
+            for file, tests in checked(by_file.items()):
+                names = [test.name for test in tests]
                 try:
                     machine = Machine(self.command, folder, file, names, (KIND,), self.safety.excluded, self.workspace)
                 except EvidenceError as error:
@@ -106,20 +107,26 @@ class Traces:
                     continue
                 with machine:
                     try:
-                        for name in names:
-                            yield from self._traced(machine, name)
+                        for test in tests:
+                            yield from self._traced(machine, test)
                     finally:
                         self.problems += machine.notices  # all of them: runs may import more
 
-    def _traced(self, machine: Machine, test: str) -> Generator[DependenceTrace]:
+    def _traced(self, machine: Machine, test: FailingTest) -> Generator[DependenceTrace]:
         try:
-            suspects, recorded = self.suspects.most_suspicious(test), self.suspects.digests
-            trace = trace_dependences(machine, test, suspects=suspects, most=self.most, recorded=recorded)
+            trace = trace_dependences(
+                machine,
+                test.name,
+                suspects=self.suspects.most_suspicious(test.name),
+                most=self.most,
+                recorded=self.suspects.digests,
+                exception=test.exception,
+            )
         except EvidenceError as error:
             self.problems.append(error.problem)
             return
         self.made += 1
-        add_slices(self.workspace, [Logged(test, _slice_of(trace), machine.sources)])
+        add_slices(self.workspace, [Logged(test.name, _slice_of(trace), machine.sources)])
         yield trace if self.values_shown else trace.without_values()
 
 

@@ -89,8 +89,8 @@ class TurnableRun:
     >>> answer = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decisions": [1, 2]}
     >>> answer["sites"] = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("if", 5, 4, 5, 9, False)])]
     >>> run = TurnableRun(Trace.from_answer(answer), Path.from_events([(0, -1, 1), (1, -1, 0)]))
-    >>> run.window, run.alone, run.in_threads
-    ([0, 1], 2, False)
+    >>> run.window, run.alone, run.in_threads, run.check, run.avoids_check(run.path)
+    ([0, 1], 2, False, None, False)
     >>> [(turns.switches[0].place.line, turns.switches[0].action) for turns in run.singles()]
     [(5, 'true'), (2, 'false')]
     >>> list(run.sets(2)), run.instance(1)
@@ -132,6 +132,30 @@ class TurnableRun:
     def in_threads(self) -> bool:
         """Whether the decisions are those of several threads."""
         return len(self._event) < len(self._number)
+
+    @property
+    def check(self) -> int | None:
+        """The position of the last decision, if it is a check that raised an error; None for any other."""
+        if not len(self._event):
+            return None
+        place = self.trace.places[self._number[-1]]
+        raised = place.kind == "if" and place.guard & (int(self._truth[-1]) + 1)
+        return int(self._event[-1]) if raised else None
+
+    def avoids_check(self, path: Path) -> bool:
+        """Whether the check that raised an error is not made in another run.
+
+        Parameters
+        ----------
+        path : Path
+            Of that run.
+
+        Returns
+        -------
+        bool
+            False where no check raised one.
+        """
+        return self.check is not None and bool(self.path.aligned(path)[self.check] < 0)
 
     def singles(self) -> Iterator[Turns]:
         """Decisions that are turned alone.

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import builtins
+import re
+
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
+from suspectra.experiments.runs import Answer
 
 CURE_OF_A_PASS = (
     "record the tests again; if it fails there again, look at tests that run before it: they may leave something behind"
 )
 """For a test that fails in the recording and passes alone."""
 
+_CURE_OF_ANOTHER_FAILURE = (
+    "record the tests again; if it fails as before, look at tests that run before it: they may leave something behind"
+)
+
 _CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases, let a test have only those that fail"
 
 _CURE_OF_A_LONG_PASS = "run it yourself before you keep a repair: no mutant was tried with it"
+
+_ANY = {"Exception", "BaseException", "object"}
+"""Bases of exceptions that say nothing."""
 
 _ALONE = {
     Outcome.PASSED: "passes when it runs alone",
@@ -64,3 +75,47 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0,
     cures = {Outcome.PASSED: CURE_OF_A_PASS, Outcome.STEPS: long, Outcome.TIMEOUT: long}
     cure = cures.get(outcome, "record the tests again, or choose another test")
     return EvidenceError(Problem("", "", cause, cure))
+
+
+def require_recorded_failure(test: str, recorded: str, answer: Answer) -> None:
+    """Refuse a test that fails alone for another reason: all that is found would be about that.
+
+    Only types of exceptions are compared, as messages may contain times and addresses. A type and one of its bases
+    count as the same, and so do a group and an exception in it.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    recorded : str
+        The exception with which it failed when it was recorded; empty if that is not known.
+    answer : Answer
+        How it ended alone, unaltered.
+
+    Raises
+    ------
+    EvidenceError
+        When it fails with another exception.
+
+    Examples
+    --------
+    >>> alone = Answer(Outcome.FAILED, 0.1, "KeyError", noted={"types": ["KeyError", "LookupError"]})
+    >>> require_recorded_failure("test_sum", "ExceptionGroup[KeyError]", alone)
+    >>> require_recorded_failure("test_sum", "AssertionError", alone)
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: test_sum fails with KeyError when it runs alone, and failed with AssertionError …
+    """
+    types = answer.noted.get("types")
+    if answer.outcome is not Outcome.FAILED or not recorded or not types or _types_of(recorded) & set(types):
+        return
+    cause = f"{test} fails with {answer.exception} when it runs alone, and failed with {recorded} when it was recorded"
+    raise EvidenceError(Problem("", "", cause, _CURE_OF_ANOTHER_FAILURE))
+
+
+def _types_of(recorded: str) -> set[str]:
+    """The names of a recorded exception, without modules and functions: of those in a group, and of builtin bases."""
+    found = {part.rpartition(".")[2] for part in re.split(r"[][, …]+", recorded)} - {""}
+    for kind in [getattr(builtins, name, None) for name in found]:
+        if isinstance(kind, type):
+            found |= {base.__name__ for base in kind.__mro__}
+    return found - (_ANY - {recorded})

@@ -18,7 +18,7 @@ from suspectra.experiment import Outcome
 from suspectra.experiments.nearest_path import compare
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.unusable import unusable
+from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.inputs.domains import domain, fixed
 from suspectra.inputs.oracle import judges_any_input
 from suspectra.inputs.steering import Steering, Wanted
@@ -181,6 +181,7 @@ class InputSearch(PathSearcher):
         if watched is None or watched.answer.outcome is not Outcome.FAILED:
             outcome = Outcome.CRASHED if watched is None else watched.answer.outcome
             raise unusable(name, outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        require_recorded_failure(name, self.setting.test.exception, watched.answer)
         self._seconds = 2 * watched.answer.seconds + _EXTRA_S
         self._call = self._call_to_change(watched)
         plain = self._run({})

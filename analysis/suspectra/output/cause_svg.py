@@ -71,6 +71,6 @@ def _column(report: CauseReport, x: float, rows: int, line_of: LineOf) -> Iterat
             at = f'x="{middle:.0f}" y="{y + HIGH / 2:.0f}"'
             yield f'<text class="legend" {at} text-anchor="middle">{state} more</text>'
             continue
-        source = safe(line_of(state.file, state.line).strip())
+        source = safe(state.operand or line_of(state.file, state.line).strip())
         classes = "step end" if number == len(shown) - 1 else "step"
         yield box_of((x, y), f"{state.file}:{state.line}", state.instance, source, state.value, classes)

@@ -64,7 +64,7 @@ def write_json(found: Mapping[str, object], out: TextIO) -> None:
     >>> report = CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5)
     >>> write_json(report.to_json(), out)
     >>> json.loads(out.getvalue())["roots"]
-    [{'file': 'cart.py', 'line': 2, 'end_line': 2, 'instance': 1, 'value': '3'}]
+    [{'file': 'cart.py', 'line': 2, 'end_line': 2, 'instance': 1, 'value': '3', 'column': 0, 'operand': ''}]
     """
     out.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
 
@@ -163,6 +163,6 @@ def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources:
     ]
     most = min(max(map(width, places)), int(columns * _PLACE_SHARE))  # longer ones move what comes after them
     for place, state in zip(places, states, strict=True):
-        text = safe(sources.line(state.file, state.line).strip())
+        text = safe(state.operand or sources.line(state.file, state.line).strip())
         value = safe(f"  → {state.value}") if state.value else ""
         out.write(after_place(f"  {pad(place, most)}  ", text + value, columns) + "\n")

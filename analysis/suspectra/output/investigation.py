@@ -156,13 +156,15 @@ def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
 
 
 def _entry(experiment: Experiment) -> dict[str, Any]:
+    switched = experiment.kind == "switch"
     return {
         "test": experiment.test,
         "kind": experiment.kind,
         "file": experiment.file,
         "line": experiment.line,
         "instance": experiment.instance,
-        "action": experiment.detail or experiment.action,
+        "action": experiment.action if switched else experiment.detail or experiment.action,
+        "operand": experiment.detail if switched else "",
         "outcome": experiment.outcome.value,
         "seconds": experiment.seconds,
     }

@@ -42,12 +42,21 @@ def write_json(report: PathReport, out: TextIO) -> None:
                 "end_line": one.location.end_line,
                 "outcome": one.outcome,
                 "wanted": one.wanted,
+                "column": one.column,
+                "operand": one.operand,
             }
             for one in report.report
         ],
         "with": report.other,
         "distance": [
-            {"file": one.location.file, "line": one.location.line, "instance": one.instance} for one in report.distance
+            {
+                "file": one.location.file,
+                "line": one.location.line,
+                "instance": one.instance,
+                "column": one.column,
+                "operand": one.operand,
+            }
+            for one in report.distance
         ],
         "candidates": report.candidates,
         "complete": report.complete,
@@ -137,7 +146,7 @@ def _write_differences(differences: Mapping[ReportedPlace, int], out: TextIO, so
     words = [in_words(one) + _more(times - 1) for one, times in differences.items()]
     widest, longest = min(max(map(width, places)), int(columns * _PLACE_SHARE)), max(map(len, words))
     for place, outcome, one in zip(places, words, differences, strict=True):
-        text = safe(sources.line(one.location.file, one.location.line).strip())
+        text = safe(one.operand or sources.line(one.location.file, one.location.line).strip())
         begin = f"  {pad(place, widest)}  {outcome:{longest}}  "
         out.write(after_place(begin, text, columns) + "\n")
 

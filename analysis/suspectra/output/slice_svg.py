@@ -228,7 +228,7 @@ def _placed(rows: Sequence[Sequence[Step]], direction: Direction) -> dict[int, _
 def _drawn(box: _Box, found: Slice, line_of: LineOf) -> str:
     step = box.step
     classes = " ".join(["step", *(["end"] if step.node in found.roots else []), *(["test"] if step.is_test else [])])
-    source = safe(line_of(step.file, step.line).strip())
+    source = safe(step.operand or line_of(step.file, step.line).strip())
     return box_of((box.x, box.y), step.place, step.instance, source, step.result, classes)
 
 

@@ -130,7 +130,7 @@ def step_in_words(step: Step, line_of: LineOf) -> str:
     'cart.py:8  total = 30  (time 2)'
     """
     again = f"  (time {step.instance})" if step.instance > 1 else "" if step.instance else "  (at import)"
-    return safe(f"{step.place}  {line_of(step.file, step.line).strip()}{again}")
+    return safe(f"{step.place}  {step.operand or line_of(step.file, step.line).strip()}{again}")
 
 
 def result_of(step: Step) -> str:

@@ -32,6 +32,10 @@ class ReportedPlace(NamedTuple):
         How it came out; None for a call, and for a decision that is neither true nor false, as that of a ``switch``.
     wanted : bool or None
         How it came out in the run that passes; None also where that has no such event.
+    column : int, optional
+        Where a decision begins that is only a part of its line, or goes over several, in bytes from 0; 0 otherwise.
+    operand : str, optional
+        The text of such a decision; empty otherwise.
 
     Examples
     --------
@@ -44,10 +48,12 @@ class ReportedPlace(NamedTuple):
     instance: int
     outcome: bool | None
     wanted: bool | None
+    column: int = 0
+    operand: str = ""
 
 
 def grouped(places: Iterable[ReportedPlace]) -> dict[ReportedPlace, int]:
-    """Take those together that differ in the same way on the same line.
+    """Take those together that differ in the same way: other times of the same place.
 
     Parameters
     ----------
@@ -69,8 +75,8 @@ def grouped(places: Iterable[ReportedPlace]) -> dict[ReportedPlace, int]:
     """
     firsts: dict[tuple[object, ...], ReportedPlace] = {}
     times: dict[ReportedPlace, set[int]] = {}
-    for one in places:  # a line may have several decisions, such as the operands of an `and`
-        alike = (one.location.file, one.location.line, one.outcome, one.wanted)
+    for one in places:
+        alike = (one.location, one.column, one.operand, one.outcome, one.wanted)
         times.setdefault(firsts.setdefault(alike, one), set()).add(one.instance)
     return {one: len(instances) for one, instances in times.items()}
 

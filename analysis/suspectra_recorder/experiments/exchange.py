@@ -332,6 +332,8 @@ class Findings(TypedDict, total=False):
 
     reached: int
     """How often something was altered."""
+    types: list[str]
+    """The names under which a recording may have the exception: its type, bases, and the exceptions of a group."""
     check: FailedCheck
     """Where the failure of an unaltered run left the code of the test."""
     decisions: list[int]

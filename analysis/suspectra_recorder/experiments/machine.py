@@ -29,7 +29,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboar
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.scope import Scope, test_patterns
-from suspectra_recorder.tracebacks import raised_by_example
+from suspectra_recorder.tracebacks import raised_by_example, type_names
 from suspectra_recorder.unseen import imported_files
 from suspectra_recorder.verdict import Attempt
 from suspectra_recorder.whole_run import leave_out_coverage, switch_off
@@ -141,6 +141,7 @@ class _Machine:
         self._examples: dict[str, int] = {}
         self._attempt = Attempt()
         self._exception = self._message = ""
+        self._types: list[str] = []
         self._check: FailedCheck | None = None
         self._unaltered = False
         self._slow_fixtures: list[str] = []
@@ -315,7 +316,7 @@ class _Machine:
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
-        self._attempt, self._exception, self._message = Attempt(), "", ""
+        self._attempt, self._exception, self._message, self._types = Attempt(), "", "", []
         self._check, self._unaltered = None, job["kind"] == "trace"
         self._slow_fixtures.clear()
         kind = self.kinds[job["kind"]]
@@ -344,6 +345,8 @@ class _Machine:
             "message": self._message,
             "seconds": seconds,
         }
+        if self._types:
+            answer["types"] = self._types
         if self._check:
             answer["check"] = self._check
         if self._slow_fixtures:
@@ -362,6 +365,7 @@ class _Machine:
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
+            self._types = self._types or type_names(call.excinfo.value)
             if self._unaltered and self._check is None:
                 name, is_test = call.excinfo.type.__name__, self.hook.is_test_code
                 self._check = failed_check(call.excinfo.tb, name, str(item.path), is_test)

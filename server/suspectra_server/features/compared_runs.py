@@ -29,7 +29,8 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
         return None
     report, steps = comparison.report, Steps(session, comparison.folder)
     await _read(steps, comparison)
-    places = [steps.step(place.location, _value(place), place.instance) for place in report.report] if report else []
+    reported = report.report if report else ()
+    places = [steps.step(one.location, _value(one), one.instance, text=one.operand) for one in reported]
     chain = [steps.step(*_from_chain(one)) for one in report.transitions] if report else []
     problems = comparison.outcome.problems if comparison.outcome else ()
     return {
@@ -111,7 +112,7 @@ def _from_chain(one: Transition) -> tuple[Location, str, int, str]:
 
 def _outcomes(place: ReportedPlace) -> str:
     """Such as ``In the failing test this is false the 2nd time, there true.``."""
-    return f"In the failing test this is {in_words(place)}."
+    return f"In the failing test {f'`{place.operand}`' if place.operand else 'this'} is {in_words(place)}."
 
 
 def _related(steps: Steps, comparison: RunComparison, passing: str) -> Iterator[lsp.DiagnosticRelatedInformation]:

@@ -27,7 +27,12 @@ def failing_tests(folder: Folder, names: Iterable[str] | None = None) -> tuple[F
     """The failing tests of a folder that have these names; by default those of the current failure group."""
     ranking = folder.snapshot.ranking
     wanted = names if names is not None else ranking.group.tests if ranking.group else ranking.failing
-    return tuple(FailingTest.from_result(ranking.failing[name]) for name in wanted if name in ranking.failing)
+    stacks = ranking.evidence.stacks if ranking.evidence else {}
+    return tuple(
+        FailingTest.from_result(ranking.failing[name], stacks[name].exception if name in stacks else "")
+        for name in wanted
+        if name in ranking.failing
+    )
 
 
 def tests_in_text(folder: Folder, path: str) -> dict[int, list[str]]:

@@ -149,7 +149,7 @@ def _step(steps: Steps, branch: Branch, direction: Direction) -> Step | None:
     why = "" if branch.why is None else WHY[direction, branch.why]
     below = [inner for one in branch.branches if (inner := _step(steps, one, direction))]
     where = Location(step.file, step.line, step.end_line)
-    return steps.step(where, result_of(step), step.instance, why, below, branch.more)
+    return steps.step(where, result_of(step), step.instance, why, below, branch.more, step.operand)
 
 
 def _places(tree: Iterable[Branch]) -> Iterable[tuple[str, int]]:

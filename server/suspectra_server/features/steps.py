@@ -76,8 +76,9 @@ class Steps:
         why: str = "",
         steps: Sequence[Step] = (),
         more: int = 0,
+        text: str = "",
     ) -> Step | None:
-        """One step; None if its lines were edited."""
+        """One step; None if its lines were edited. Without a text of its own it shows its first line."""
         if (range_ := self.range_of(where)) is None:
             return None
         return {
@@ -85,7 +86,7 @@ class Steps:
             "range": range_,
             "file": where.file,
             "line": range_.start.line + 1,
-            "source": plain(self.source(where.file, where.line).strip()),
+            "source": plain(text or self.source(where.file, where.line).strip()),
             "value": plain(value, MAX_TEXT),
             "instance": instance,
             "why": why,
@@ -97,5 +98,5 @@ class Steps:
         """The states of a report as steps."""
         for state in states:
             where = Location(state.file, state.line, state.end_line)
-            if step := self.step(where, state.value, state.instance):
+            if step := self.step(where, state.value, state.instance, text=state.operand):
                 yield step
