@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _RECORD = "suspectra record -- pytest"
 _RECORD_C = "suspectra record-c"
 _PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini")
+_DJANGO = ("python", "manage.py", "test")
 
 
 def register(cli: click.Group) -> None:
@@ -75,10 +76,14 @@ def register(cli: click.Group) -> None:
 
 def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
     """How to record the tests of a workspace."""
-    is_c = (workspace / "CMakeLists.txt").is_file()
+    from suspectra_recorder.unittest_commands import runs_unittest
+
+    is_c, by_pytest = (workspace / "CMakeLists.txt").is_file(), any((workspace / name).exists() for name in _PYTEST)
     if is_c:
         yield f"{_RECORD_C} --ctest build", "run the tests of what is built in build/, and record them"
-    if not is_c or any((workspace / name).exists() for name in _PYTEST):
+    if not by_pytest and runs_unittest(_DJANGO, str(workspace)):
+        yield f"suspectra record -- {shlex.join(_DJANGO)}", "run the tests, and record them"
+    elif by_pytest or not is_c:
         yield _RECORD, "run the tests, and record them"
     yield "suspectra -h", "list all commands"
 

@@ -206,7 +206,7 @@ def type_names(error: BaseException) -> list[str]:
     >>> type_names(FileNotFoundError("prices.json")), type_names(Exception("no price"))
     (['FileNotFoundError', 'OSError'], ['Exception'])
     """
-    error, _ = _from_doctest(error, None)
+    error, _ = raised_by_example(error, None)
     names = [_name(type(error))]
     for one in (error, *_leaves(error)):
         names += [name for base in _bases(type(one)) if (name := _name(base)) not in _ANY]

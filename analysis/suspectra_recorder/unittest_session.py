@@ -39,6 +39,7 @@ PATTERNS = ("test*.py", "*_test.py")
 _MAX_MESSAGE = 500
 _OF_MODULES = ("tearDownModule",)
 _TEARDOWNS = ("tearDownClass", *_OF_MODULES)
+_ALL = "test*.py"  # the pattern that finds all modules with tests
 _OWN = "unittest.loader"  # the module of the tests that stand for a module that can't be imported
 
 
@@ -214,18 +215,12 @@ class _Session:
             self.tried[module.__name__] = None
         return load(loader, module, *arguments, **more)
 
-    def _discover(
-        self,
-        discover: Callable[..., Any],
-        loader: Any,
-        start: Any,
-        pattern: Any = "test*.py",
-        *more: Any,
-        **others: Any,
-    ) -> Any:
-        if pattern == "test*.py" and not getattr(loader, "testNamePatterns", None) and os.path.isdir(start):
+    def _discover(self, discover: Callable[..., Any], loader: Any, *arguments: Any, **more: Any) -> Any:
+        given = inspect.signature(discover).bind(loader, *arguments, **more).arguments
+        start, all_named = given["start_dir"], given.get("pattern", _ALL) == _ALL
+        if all_named and not getattr(loader, "testNamePatterns", None) and os.path.isdir(start):
             self.tried[folder_name(os.path.abspath(start), self.recorder.scope.root)] = None
-        return discover(loader, start, pattern, *more, **others)
+        return discover(loader, *arguments, **more)
 
     def _load_name(self, load: Callable[..., Any], loader: Any, name: str, *arguments: Any, **more: Any) -> Any:
         outer, self.loading = self.loading, name

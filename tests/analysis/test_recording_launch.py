@@ -114,7 +114,7 @@ def test_a_command_without_pytest_is_told_that_nothing_was_recorded(work):
     [
         ("import helper\nhelper.main()\n", "neither pytest nor unittest was seen to start (it ended with status 1)"),
         ("import subprocess, sys\nsys.exit(subprocess.run([sys.executable, '-m', 'unittest', 'helper']).returncode)\n",
-         "unittest ran no test in this process, and what it runs in others that a script starts is not recorded"),
+         "unittest ran no test in this process, and what it runs in others is not recorded"),
     ],
 )  # fmt: skip
 def test_a_script_that_has_unittest_elsewhere_is_told_so(work, script, said):

@@ -129,6 +129,14 @@ def test_a_project_of_cmake_is_recorded_by_ctest(status, tmp_path):
     assert "suspectra record -- pytest" in status(tmp_path)[1]
 
 
+def test_a_project_of_django_is_recorded_by_its_own_command(status, tmp_path):
+    (tmp_path / "manage.py").write_text("from django.core.management import execute_from_command_line\n")
+    _, out, _ = status(tmp_path)
+    assert "  suspectra record -- python manage.py test  run the tests, and record them\n" in out
+    (tmp_path / "pytest.ini").write_text("[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n")
+    assert "  suspectra record -- pytest  run the tests, and record them\n" in status(tmp_path)[1]
+
+
 def test_a_run_in_which_nothing_failed(status, tmp_path):
     (tmp_path / "test_all.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")
     command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]

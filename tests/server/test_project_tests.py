@@ -8,6 +8,7 @@ import pytest
 from suspectra_server.session.project_tests import ctest_build, has_python_tests, unittest_command
 
 UNITTEST = "import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
+DJANGO = "from django.core.management import execute_from_command_line\n"
 PYTEST = "import pytest\n\ndef test_a():\n    pass\n"
 
 
@@ -35,6 +36,10 @@ ALL = ("python", "-m", "unittest")
         ({"test_a.py": UNITTEST, "sub/conftest.py": ""}, ALL),
         ({"test_a.py": UNITTEST, "conftest.py": ""}, None),
         ({"test_a.py": "def test_a():\n    pass\n"}, None),
+        ({"manage.py": DJANGO, "cart/tests.py": "from django.test import TestCase\n"}, ("python", "manage.py", "test")),
+        ({"manage.py": DJANGO, "cart/tests.py": PYTEST}, None),
+        ({"manage.py": DJANGO, "cart/tests.py": "", "pytest.ini": ""}, None),
+        ({"manage.py": "print()\n", "cart/tests.py": "from django.test import TestCase\n"}, None),
         ({"venv/pyvenv.cfg": "", "venv/test_a.py": PYTEST, "test_a.py": UNITTEST}, ALL),
         ({}, None),
     ],

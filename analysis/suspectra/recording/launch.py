@@ -24,6 +24,7 @@ from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
+from suspectra_recorder.unittest_commands import runs_unittest
 
 USAGE_ERROR = 4  # exit status of pytest
 NOT_RECORDED = 2
@@ -305,41 +306,6 @@ def resolve(
     if shutil.which(words[0], path=environ.get("PATH")) is None:
         raise UsageError(Problem(words[0], "", "this command does not exist", "check its spelling and the PATH"))
     return Command(tuple(words))
-
-
-def runs_unittest(words: Sequence[str], folder: str) -> bool:
-    r"""Whether a command runs unittest: by ``-m unittest``, or by a script that does.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Program and arguments.
-    folder : str
-        The folder of a script.
-
-    Returns
-    -------
-    bool
-        A script is only read, not run.
-
-    Examples
-    --------
-    >>> _ = (folder / "run.py").write_text("import unittest\nunittest.main()\n")
-    >>> runs_unittest(["python", "run.py"], str(folder)), runs_unittest(["python", "-m", "pytest"], str(folder))
-    (True, False)
-    """
-    if any(tuple(words[i : i + 2]) == ("-m", "unittest") for i in range(len(words))):
-        return True
-    name = os.path.basename(words[0]) if words else ""
-    if not name.startswith("python") or "-m" in words or "-c" in words:
-        return False
-    script = next((word for word in words[1:] if not word.startswith("-")), "")
-    try:
-        with open(os.path.join(folder, script), encoding="utf-8", errors="replace") as stream:
-            text = stream.read(1 << 20)
-    except OSError:
-        return False
-    return "unittest" in text and "pytest" not in text
 
 
 def _interpreter(

@@ -11,12 +11,12 @@ from suspectra_recorder.log.collection import CollectionError, summary
 from suspectra_recorder.settings import recording_folder
 
 _HOW_TO_START = (
-    "let the command be pytest, `python -m unittest`, or a script that itself runs pytest or imports unittest, without"
-    " -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
+    "let the command be pytest, `python -m unittest`, or a script that itself runs pytest or names unittest or Django,"
+    " without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
 )
 _ELSEWHERE = (
-    "unittest ran no test in this process, and what it runs in others that a script starts is not recorded. Fix: let"
-    " the command be the one that the script starts"
+    "unittest ran no test in this process, and what it runs in others is not recorded. Fix: leave out an option such as"
+    " --parallel, or let the command be the one that the script starts"
 )
 
 
@@ -60,7 +60,7 @@ def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
     lines += {str(line["objection"]) for line in status if line.get("objection")}
-    if not tests and code and _by_unittest(status):
+    if not tests and _by_unittest(status):
         lines.append(_ELSEWHERE)
     if errors := _errors(status):
         lines.append(f"error: {summary(errors)}")

@@ -51,29 +51,24 @@ def _script() -> str:
     return next((word for word in sys.orig_argv[1:] if not word.startswith("-")), "")
 
 
-def _mentions(word: str) -> bool:
-    """Whether the script that this interpreter runs contains a word."""
+def _mentions_pytest(script: str) -> bool:
     try:
-        with open(_script(), encoding="utf-8", errors="replace") as stream:
-            return word in stream.read(1 << 20)
+        with open(script, encoding="utf-8", errors="replace") as stream:
+            return "pytest" in stream.read(1 << 20)
     except OSError:
         return False
 
 
-def _runs(runner: str) -> bool:
-    """Whether this is the process that runs the tests, not one that starts it, such as ``uv run``."""
-    words = sys.orig_argv
-    return any(words[i : i + 2] == ["-m", runner] for i in range(len(words)))
-
-
 def _runs_pytest() -> bool:
+    """Whether this is the process that runs the tests, not one that starts it, such as ``uv run``."""
     words = sys.orig_argv
     code = words[words.index("-c") + 1] if "-c" in words[:-1] else ""
     if code:
         return "pytest" in code or _WORKER in code
     script = _script()
     name = os.path.basename(script)
-    return _runs("pytest") or name in ("pytest", "py.test") or (name.endswith(".py") and _mentions("pytest"))
+    as_module = any(words[i : i + 2] == ["-m", "pytest"] for i in range(len(words)))
+    return as_module or name in ("pytest", "py.test") or (name.endswith(".py") and _mentions_pytest(script))
 
 
 def _start() -> None:
@@ -123,6 +118,13 @@ def _start_with_pytest(start: "Callable[[], None]") -> None:
                 start()
 
         once_executed(_PYTEST, there)
+
+
+def _runs_unittest() -> bool:
+    with standard_library():
+        from suspectra_recorder import unittest_commands as commands
+
+    return not commands.starts_interpreter(sys.orig_argv) and commands.runs_unittest(sys.orig_argv, "")
 
 
 def _record_unittest() -> None:
@@ -222,7 +224,7 @@ elif "SUSPECTRA_RECORD" not in os.environ:
         _attach_later(os.environ["SUSPECTRA_CHILD"])
 elif "suspectra_bootstrap" not in os.environ.get("PYTEST_PLUGINS", ""):
     _run_hidden()
-    if _runs("unittest") or _mentions("unittest"):
+    if _runs_unittest():
         _record_unittest()
 else:
     sys.modules["suspectra_start"] = sys.modules[__name__]

@@ -61,10 +61,9 @@ class Launch:
         """
         at = next((at for at, word in enumerate(command) if os.path.basename(word) in _MODULES), None)
         if at is None:
-            cause = f"the setting testCommand ({shlex.join(command)}) runs neither pytest nor unittest by name"
-            raise UsageError(
-                Problem(root.name, "", cause, "let testCommand name one of them, or debug the test yourself")
-            )
+            cause = f"`{shlex.join(command)}` runs neither pytest nor unittest by name"
+            cure = "let the setting testCommand name one of them, or debug the test yourself"
+            raise UsageError(Problem(root.name, "", cause, cure))
         words = tuple(command[at + 1 :])
         if not python and command[at - 1] == "-m" and at > 1:
             python = next((word for word in command if os.path.basename(word).startswith("python")), "")

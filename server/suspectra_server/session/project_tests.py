@@ -12,6 +12,7 @@ from pathlib import Path
 from suspectra.errors import Problem, UsageError
 from suspectra.evidence.sources import Sources, SourceUnreadable
 from suspectra.recording.pytest_command import pytest_as_in
+from suspectra_recorder.unittest_commands import runs_unittest
 from suspectra_server.settings import Settings
 
 _CTEST, _BUILD = "CTestTestfile.cmake", "build"
@@ -20,6 +21,7 @@ _HAS_TESTS = re.compile(r"^[ \t]*(enable_testing|add_test|include\s*\(\s*CTest\s
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
 _REQUIREMENTS = (*_PYTEST_SECTIONS, "setup.py", "noxfile.py", "requirements-dev.txt", "requirements.txt")
+_DJANGO = "manage.py"
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
 _MAX_FOLDERS, _MAX_FILES = 500, 200
@@ -80,7 +82,7 @@ def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: 
         When the tests are not run by pytest.
     """
     command = python_command(root, settings, run_again_by)
-    if runs_programs(settings, recorder) or "unittest" in command:
+    if runs_programs(settings, recorder) or runs_unittest(command, str(root)):
         cause = "its tests are not run by pytest"
         raise UsageError(Problem(root.name, "", cause, "let the setting testCommand run pytest, and record the tests"))
     return command
@@ -118,12 +120,16 @@ def has_python_tests(root: Path) -> bool:
 
 
 def unittest_command(root: Path) -> tuple[str, ...] | None:
-    """The command for a project that uses unittest and mentions pytest nowhere; None for any other."""
+    """The command for a project that uses unittest or Django and mentions pytest nowhere; None for any other."""
     if _configures_pytest(root) or any("pytest" in _text(root, root / name) for name in _REQUIREMENTS):
         return None
     files = list(islice(_test_files(root), _MAX_FILES))
     texts = [_text(root, path) for path in files]
-    if not files or any("pytest" in text for text in texts) or not any("unittest" in text for text in texts):
+    if not files or any("pytest" in text for text in texts):
+        return None
+    if "django" in _text(root, root / _DJANGO):
+        return "python", _DJANGO, "test"
+    if not any("unittest" in text for text in texts):
         return None
     folders = {path.parent for path, text in zip(files, texts, strict=True) if "unittest" in text}
     alone = folders.pop() if len(folders) == 1 else root

@@ -1,0 +1,98 @@
+"""Which commands run tests by unittest, itself or in a runner that stands on it, such as Django's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os
+
+__builtins__ = own.builtins
+
+_MODULES = ("unittest", "django", "nose2", "zope.testrunner", "testtools.run")
+_PROGRAMS = ("django-admin", "nose2", "zope-testrunner")
+_PYTEST = ("pytest", "py.test")
+_MENTIONED = ("unittest", "django")  # in a script; Django's names only a function that finds the runner
+_MAX_SCRIPT = 1 << 20  # bytes
+_INTERPRETER = re.compile(r"(python|pypy)[\d.]*w?")
+
+
+def runs_unittest(words: Sequence[str], folder: str) -> bool:
+    r"""Whether a command runs tests by unittest: by ``-m``, by a program that is known, or by a script.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Program and arguments. What starts an interpreter, such as ``uv run``, may come before it.
+    folder : str
+        The folder of a script.
+
+    Returns
+    -------
+    bool
+        A script is only read, not run: it has to mention unittest or Django, and not pytest.
+
+    Examples
+    --------
+    >>> _ = (folder / "run.py").write_text("import unittest\nunittest.main()\n")
+    >>> commands = ["python run.py", "uv run python -m unittest", "django-admin test", "python -m pytest"]
+    >>> [runs_unittest(command.split(), str(folder)) for command in commands]
+    [True, True, True, False]
+    """
+    words = words[_interpreter(words) :]
+    names = [_name(word) for word in words]
+    modules = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "-m"]
+    if any(name in _PYTEST for name in (*names, *modules)):
+        return False
+    if any(name in _PROGRAMS for name in names) or any(module in _MODULES for module in modules):
+        return True
+    return "-c" not in words and _mentions_runner(os.path.join(folder, _script(words)))
+
+
+def starts_interpreter(words: Sequence[str]) -> bool:
+    """Whether a Python process only starts another one that runs the tests, as ``poetry run python`` does.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The interpreter of the process, and its arguments.
+
+    Returns
+    -------
+    bool
+        Whether there is a second interpreter.
+
+    Examples
+    --------
+    >>> starts_interpreter(["python3", "/bin/poetry", "run", "python", "manage.py", "test"])
+    True
+    >>> starts_interpreter(["python3", "manage.py", "test"])
+    False
+    """
+    return _interpreter(words) > 0
+
+
+def _interpreter(words: Sequence[str]) -> int:
+    """The index of the last word that is a Python interpreter; 0 if there is none."""
+    return max((i for i, word in enumerate(words) if _INTERPRETER.fullmatch(_name(word))), default=0)
+
+
+def _name(word: str) -> str:
+    return os.path.basename(word).removesuffix(".exe")
+
+
+def _script(words: Sequence[str]) -> str:
+    """The script of a command: the first word that is named like one, else the first argument of an interpreter."""
+    named = (word for word in words if word.endswith(".py"))
+    given = (word for word in words[1:] if not word.startswith("-") and _INTERPRETER.fullmatch(_name(words[0])))
+    return next(named, next(given, ""))
+
+
+def _mentions_runner(script: str) -> bool:
+    try:
+        with open(script, encoding="utf-8", errors="replace") as stream:
+            text = stream.read(_MAX_SCRIPT)
+    except OSError:
+        return False
+    return "pytest" not in text and any(word in text for word in _MENTIONED)
