@@ -10,6 +10,7 @@ import numpy as np
 
 from suspectra.cancellation import check
 from suspectra.experiment import Outcome
+from suspectra.experiments.nearest_path import MAX_NAMED
 from suspectra.experiments.recorded_statements import RecordedRun, Statements, state_before
 from suspectra.experiments.runs import Answer, Runs
 from suspectra.location import Location
@@ -17,6 +18,7 @@ from suspectra.paths.delta_debugging import Differences, Verdict, isolate
 from suspectra.paths.memory import AccessPath, StateDifference, compare_states, content_at
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import CausePlace, CauseSteps, Transition, cause_steps
+from suspectra.quantity import enumeration
 from suspectra_recorder.experiments.exchange import MemoryGraph
 from suspectra_recorder.experiments.memory_graph import MAX_NODES
 
@@ -172,25 +174,39 @@ class StatePair:
         for steps in cause_steps(len(self.points), self._cause):
             yield self._chain(steps)
 
-    def why_not(self) -> str:
+    def why_not(self, passing: Sequence[str]) -> str:
         """Say why there is no chain.
+
+        Parameters
+        ----------
+        passing : sequence of str
+            The names of all passing tests with which there is none for the same reason.
 
         Returns
         -------
         str
             A sentence.
         """
+        more = [f"{len(passing) - MAX_NAMED} more"] if len(passing) > MAX_NAMED else []
+        names, does = enumeration([*passing[:MAX_NAMED], *more]), "does" if len(passing) == 1 else "do"
         if not self._with_differences:
             return (
-                f"At all points that were compared, the variables of {self.passing.name} are those of "
-                f"{self.failing.name}: "
+                f"At all points that were compared, the variables of {names} are those of {self.failing.name}: "
                 "look at what else the tests depend on, such as modules, files and attributes of classes."
             )
-        cannot = f", perhaps because {_some(list(self._fixed))} can't be copied" if self._fixed else ""
         return (
-            f"{self.passing.name} does not fail in the same way with the state of {self.failing.name}{cannot}: "
+            f"{names} {does} not fail in the same way with the state of {self.failing.name}{self._cannot}: "
             "a test that expects the same, or checks the same value, would tell more."
         )
+
+    @property
+    def reason(self) -> tuple[bool, str]:
+        """What has to be the same of pairs without a chain for one sentence about all of them."""
+        return bool(self._with_differences), self._cannot
+
+    @property
+    def _cannot(self) -> str:
+        return f", perhaps because {_some(list(self._fixed))} can't be copied" if self._fixed else ""
 
     def notes(self) -> list[str]:
         """Say what was left out.
