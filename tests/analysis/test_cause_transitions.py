@@ -316,7 +316,7 @@ def test_states_that_the_user_knows_to_be_right_or_wrong_narrow_the_chain(tests)
 def test_passing_tests_without_a_chain_are_named_together(tmp_path):
     (tmp_path / "fees.py").write_text("def fee(age):\n    price = 20\n    return price + age\n")
     source = "from fees import fee\n\n\ndef test_fails():\n    assert fee(3) == 20\n"
-    source += "".join(f"\n\ndef test_{n}():\n    assert fee({n}) == {20 + n}\n" for n in range(10, 15))
+    source += "".join(f"\n\ndef test_{n}():\n    assert fee({n}) in (23, {20 + n})\n" for n in range(10, 15))
     (tmp_path / "test_fees.py").write_text(source)
     suspectra = [sys.executable, "-m", "suspectra"]
     subprocess.run(
