@@ -142,7 +142,9 @@ class StatePair:
     ([], True)
     >>> pair.location(0).short, pair.notes()
     ('cart.py:8', [])
-    >>> pair.why_not().partition(":")[0]
+    >>> pair.reason
+    (False, '')
+    >>> pair.why_not(["test_b"]).partition(":")[0]
     'At all points that were compared, the variables of test_b are those of test_a'
     """
 
