@@ -98,12 +98,13 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.experiments.safety import Safety
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.recording.pytest_command import pytest_command
+    from suspectra.since_revision import since_revision
     from suspectra.suspicion import Suspicion
     from suspectra.techniques import make_technique
 
     began = time.monotonic()
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
-    evidence = find_source(chosen["workspace"], edges=True).read()
+    evidence = since_revision(find_source(chosen["workspace"], edges=True).read(), chosen["workspace"], None)
     root = os.path.realpath(chosen["workspace"])
     require_python(evidence)
     failing = failing_tests(evidence, chosen["tests"])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
+from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import exception_names, first_failure
 from suspectra.failure_groups.decisions import Decisions
@@ -19,6 +20,7 @@ from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
 
+_NOTHING_EXECUTED = "no failing test executes a measured statement that may be a suspect"
 _WITH_TESTS = "with --include-tests, in editors the setting includeTests, test code may be suspected, too"
 
 
@@ -281,7 +283,7 @@ def require_suspects(report: RankedReport) -> None:
         cause = "no statement of the workspace was measured that may be a suspect"
         cure = f"check what is measured; {_WITH_TESTS}"
     elif not report.spectrum.suspected:
-        cause = "no failing test executes a measured statement that may be a suspect"
+        cause = _NOTHING_EXECUTED
         cure = f"measure the code that they test; {_WITH_TESTS}"
     else:
         return
@@ -322,5 +324,11 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
         cause += f"; {skipped} {'was' if skipped == 1 else 'were'} skipped or failed as expected"
     if evidence.tests and uncollected:
         cause += f"; {uncollected}"
-    cure = evidence.collection_errors[0].cure if uncollected else problem.cure
+    for sentence in besides(evidence):
+        cause += f"; {sentence[0].lower()}{sentence[1:].rstrip('.')}"
+    cure = problem.cure
+    if uncollected:
+        cure = evidence.collection_errors[0].cure
+    elif problem.cause == _NOTHING_EXECUTED and len(evidence.at_import):
+        cure = f"look at what they use that ran while modules were imported, such as constants, or {problem.cure}"
     return replace(problem, file=problem.file or evidence.source, cause=cause, cure=cure)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import subprocess
 import sys
 import time
 
@@ -315,3 +316,22 @@ def test_states_that_the_user_knows_to_be_right_or_wrong_narrow_the_chain(tests)
     )
     unknown = search(tests, "test_member", "test_guest", ask=lambda question: None)[-1]
     assert unknown.report == search(tests, "test_member", "test_guest")[-1].report
+
+
+def test_passing_tests_without_a_chain_are_named_together(tmp_path):
+    (tmp_path / "fees.py").write_text("def fee(age):\n    price = 20\n    return price + age\n")
+    source = "from fees import fee\n\n\ndef test_fails():\n    assert fee(3) == 20\n"
+    source += "".join(f"\n\ndef test_{n}():\n    assert fee({n}) in (23, {20 + n})\n" for n in range(10, 15))
+    (tmp_path / "test_fees.py").write_text(source)
+    suspectra = [sys.executable, "-m", "suspectra"]
+    subprocess.run(
+        [*suspectra, "record", "--", sys.executable, "-m", "pytest", "-q"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    done = subprocess.run(
+        [*suspectra, "paths", "*test_fails", "--technique", "cause-transitions", "--seconds", "30"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.count("do not fail in the same way with the state of test_fees.py::test_fails") == 1, done.stdout

@@ -174,6 +174,18 @@ def test_what_is_ranked_as_changed_is_not_named_besides(project, capsys, monkeyp
     assert "Changed besides, in code that runs at import: rates.py:1, 2.\n" in capsys.readouterr().out
 
 
+def test_what_changed_is_named_where_failing_tests_execute_nothing(project, capsys, monkeypatch):
+    project.write("colours.py", "RED = 31\nBLUE = 34\n")
+    project.write("tests/test_colours.py", "import colours\n\ndef test_blue():\n    assert colours.BLUE == 34\n")
+    project.run("tests/test_colours.py")
+    project.edit(("BLUE = 34", "BLUE = 35"), name="colours.py")
+    project.run("tests/test_colours.py")
+    monkeypatch.chdir(project.folder)
+    assert run(["rank"]) == 1
+    said = capsys.readouterr().err
+    assert "; changed besides, in code that runs at import: colours.py:2. Fix: look at what they use that ran" in said
+
+
 def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     monkeypatch.chdir(broken.folder)
     report = Localizer(make_technique("evidence")).update(broken.read())

@@ -200,7 +200,8 @@ def test_a_test_on_the_very_same_path_is_known_and_not_the_nearest(tests):
     assert found.near.nearest.test == "test_cart.py::test_a_guest"
     assert reports[-1].notes == (
         "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart.",
-        "`suspectra paths --technique cause-transitions` says which values make the difference.",
+        "`suspectra paths test_cart.py::test_member --technique cause-transitions` says which values make"
+        " the difference.",
     )
     _, alone = search(tests, "test_member", "test_the_same_way")
     assert not alone[-1].found

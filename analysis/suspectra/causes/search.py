@@ -248,7 +248,7 @@ def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: B
         cure = "look at the test itself, at its fixtures, and at what runs in other processes"
     elif not (led_to_it & ~run.is_fixed & ~run.is_right).any():
         cause = f"the failure of {trace.test} depends on no decision and no assigned value that can be altered"
-        other = "look at `suspectra slice --failure`, and at `suspectra rank`"
+        other = "run `suspectra investigate`, which also alters what the trace does not connect with the failure"
         harmful = bool((led_to_it & harm).any())
         cure = f"allow more with --all-modules, best with --copy, or {other}" if harmful else other
     else:

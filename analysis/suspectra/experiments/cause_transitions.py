@@ -91,6 +91,7 @@ class CauseTransitions(PathSearcher):
         self.notes: list[str] = []
         self._compared = 0
         self._harm: list[str] = []
+        self._in_vain: dict[tuple[object, ...], list[StatePair]] = {}  # pairs without a chain, by the reason
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare with one passing test after the other, `MAX_PASSING` unless another limit is set, until one shows
@@ -132,12 +133,12 @@ class CauseTransitions(PathSearcher):
         if pair.stopped:
             yield replace(report, notes=(*report.notes, OUT_OF_TIME))
         elif report.transitions:
-            report = replace(report, complete=True, notes=(*self._harm, *self.notes, *pair.notes()))
+            report = replace(report, complete=True, notes=(*self._said(), *pair.notes()))
             yield report
             if self.setting.options.ask is not None:
                 yield self._infected(report, self.setting.options.ask)
         else:
-            self.notes.append(pair.why_not())
+            self._in_vain.setdefault(pair.reason, []).append(pair)
             return False
         return True
 
@@ -159,7 +160,7 @@ class CauseTransitions(PathSearcher):
         return replace(report, notes=(*report.notes, note))
 
     def _report(self, pair: StatePair | None = None, transitions: tuple[Transition, ...] = ()) -> PathReport:
-        summary, notes = "", [*self._harm, *self.notes]
+        summary, notes = "", self._said()
         if pair is not None:
             summary = (
                 f"{pair.passing.name} passes, and its states can be compared with those of {pair.failing.name} "
@@ -180,6 +181,11 @@ class CauseTransitions(PathSearcher):
             tuple(notes),
             transitions,
         )
+
+    def _said(self) -> list[str]:
+        """What there is to say besides, by now."""
+        in_vain = [pairs[0].why_not([one.passing.name for one in pairs]) for pairs in self._in_vain.values()]
+        return [*self._harm, *self.notes, *in_vain]
 
     def _leave_out_harm(self, pair: StatePair) -> None:
         """Alter nothing in modules that may do harm."""

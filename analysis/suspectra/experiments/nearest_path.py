@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
@@ -249,7 +250,8 @@ class NearPaths:
             goes_on = any(one.behind for one in self.compared if one.same_path)
             path = f"the very same path, as far as {self._test} goes," if goes_on else "the very same path"
             yield f"{enumeration(named)} {verbs[0]} {path} and {verbs[1]}: only values tell them apart."
-            yield "`suspectra paths --technique cause-transitions` says which values make the difference."
+            command = f"suspectra paths {shlex.quote(self._test)} --technique cause-transitions"
+            yield f"`{command}` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
                 f"Even the nearest passing test mostly goes another way: {nearest.test} shares {nearest.aligned:,} of "

@@ -34,8 +34,11 @@ def ended_early(file: str, printed: Sequence[str], command: Sequence[str]) -> Pr
     Examples
     --------
     >>> printed = ["ERROR: usage: pytest", "pytest: error: unrecognized arguments: --fast", "  rootdir: /work"]
-    >>> print(ended_early("test_cart.py", printed, ["/opt/bin/python", "-m", "pytest", "--fast"]))
-    test_cart.py: pytest ended before … it: unrecognized arguments: --fast. Fix: run `python -m pytest --fast …
+    >>> problem = ended_early("test_cart.py", printed, ["/opt/bin/python", "-m", "pytest", "--fast"])
+    >>> problem.cause
+    'pytest ended before it collected it: unrecognized arguments: --fast'
+    >>> problem.cure
+    'run `python -m pytest --fast test_cart.py` to see why'
     """
     said = [line.strip() for line in printed if line.strip()]
     errors = [found[1] for line in said if (found := _ERROR.search(line))]
@@ -74,8 +77,8 @@ def not_collected(file: str, test: str, greeting: Greeting) -> Problem:
     Examples
     --------
     >>> greeting = {"excluded": {}, "errors": [], "by_unittest": ["test_cart.py::Prices::check"]}
-    >>> print(not_collected("test_cart.py", "test_cart.py::Prices::check", greeting))
-    test_cart.py: pytest, which runs tests again, does not find … Fix: …
+    >>> print(not_collected("test_cart.py", "test_cart.py::Prices::check", greeting).cure)
+    let the name of its method begin with test, in a class that pytest can make
     """
     if marker := greeting.get("excluded", {}).get(test):
         cause = f"{test} is not run again, since it has the marker {marker}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from suspectra.cancellation import check
 from suspectra.experiment import Outcome
+from suspectra.experiments.nearest_path import MAX_NAMED
 from suspectra.experiments.recorded_statements import RecordedRun, Statements, state_before
 from suspectra.experiments.runs import Answer, Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
@@ -18,6 +19,7 @@ from suspectra.paths.delta_debugging import Differences, Verdict, isolate
 from suspectra.paths.memory import AccessPath, StateDifference, compare_states, content_at
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import CausePlace, CauseSteps, Transition, cause_steps
+from suspectra.quantity import enumeration
 from suspectra_recorder.experiments.exchange import MemoryGraph
 from suspectra_recorder.experiments.memory_graph import MAX_NODES
 
@@ -143,9 +145,13 @@ class StatePair:
     ([], True)
     >>> pair.location(0).short, pair.notes()
     ('cart.py:8', [])
+    >>> pair.why_not(["test_b"]).partition(",")[0]
+    'No state of test_b was compared with test_a: it could not be read again. Let the tests not depend on time'
     >>> pair.leave_out("cart.py")
-    >>> pair.why_not().partition(", which")[0]
+    >>> pair.why_not(["test_b"]).partition(", which")[0]
     'No state of test_b was compared with test_a: all that both execute is in cart.py'
+    >>> pair.reason
+    (False, False, '', ('cart.py',))
     """
 
     def __init__(self, statements: Statements, failing: Side, passing: Side, end: float):
@@ -177,25 +183,30 @@ class StatePair:
         for steps in cause_steps(len(self.points), self._cause):
             yield self._chain(steps)
 
-    def why_not(self) -> str:
+    def why_not(self, passing: Sequence[str]) -> str:
         """Say why there is no chain.
+
+        Parameters
+        ----------
+        passing : sequence of str
+            The names of all passing tests with which there is none for the same reason.
 
         Returns
         -------
         str
             A sentence.
         """
+        more = [f"{len(passing) - MAX_NAMED} more"] if len(passing) > MAX_NAMED else []
+        names, does = enumeration([*passing[:MAX_NAMED], *more]), "does" if len(passing) == 1 else "do"
         if not self._compared:
-            return self._nothing_compared()
+            return self._nothing_compared(names)
         if not self._with_differences:
             return (
-                f"At all points that were compared, the variables of {self.passing.name} are those of "
-                f"{self.failing.name}: "
+                f"At all points that were compared, the variables of {names} are those of {self.failing.name}: "
                 "look at what else the tests depend on, such as modules, files and attributes of classes."
             )
-        cannot = f", perhaps because {_some(list(self._fixed))} can't be copied" if self._fixed else ""
         return (
-            f"{self.passing.name} does not fail in the same way with the state of {self.failing.name}{cannot}: "
+            f"{names} {does} not fail in the same way with the state of {self.failing.name}{self._cannot}: "
             "a test that expects the same, or checks the same value, would tell more."
         )
 
@@ -210,8 +221,18 @@ class StatePair:
         self.points = [point for point in self.points if self.location(point[0]).file != file]
         self.left_out.append(file)
 
-    def _nothing_compared(self) -> str:
-        begin = f"No state of {self.passing.name} was compared with {self.failing.name}: "
+    @property
+    def reason(self) -> tuple[bool, bool, str, tuple[str, ...]]:
+        """What has to be the same of pairs without a chain for one sentence about all of them."""
+        left_out = () if self.points else tuple(self.left_out)
+        return bool(self._compared), bool(self._with_differences), self._cannot, left_out
+
+    @property
+    def _cannot(self) -> str:
+        return f", perhaps because {_some(list(self._fixed))} can't be copied" if self._fixed else ""
+
+    def _nothing_compared(self, names: str) -> str:
+        begin = f"No state of {names} was compared with {self.failing.name}: "
         if not self.points and self.left_out:
             return f"{begin}all that both execute is in {_some(self.left_out)}, which may do harm: {HOW_TO_ALLOW}."
         return f"{begin}it could not be read again. Let the tests not depend on time, chance or what ran before."

@@ -38,10 +38,14 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
     the search goes on before cart.py:40  (the state there can make the test pass; 40 of 100 nodes left)
     """
     wrong = sum(member.polluted for member in step.cut)
-    states = "state" if len(step.cut) == 1 else "states"
-    which = f"the {states}" if wrong == len(step.cut) else f"{wrong or 'none'} of {len(step.cut)} {states}"
     end = "fail later" if step.fails_later else "pass"
-    found = f"{which} there can make the test {end}"
+    if len(step.cut) == 1:
+        found = f"the state there {'can' if wrong else 'did not'} make the test {end}"
+    else:
+        made = (
+            f"{wrong} of {len(step.cut)} states there can make" if wrong else f"no state of {len(step.cut)} there made"
+        )
+        found = f"{made} the test {end}"
     left = f"{step.left} of {step.nodes}" if step.left < step.nodes else f"still {step.nodes}"
     out.write(f"{Style(out)(safe(str(step)), 'bold')}  ({found}; {left} nodes left)\n")
     out.flush()

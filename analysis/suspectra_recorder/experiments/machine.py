@@ -360,7 +360,7 @@ class _Machine:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
-        call.excinfo = _of_the_program(call.excinfo)
+        call.excinfo = _unwrapped(call.excinfo)
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
@@ -404,7 +404,7 @@ def _line_of(answer: RunAnswer | Greeting) -> bytes:
     return json.dumps(answer).encode() + b"\n"
 
 
-def _of_the_program(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.ExceptionInfo[BaseException] | None:
+def _unwrapped(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.ExceptionInfo[BaseException] | None:
     """What ended a phase of a test: of a doctest what its example raised, which nothing else tells."""
     if info is None:
         return None

@@ -36,8 +36,9 @@ class Run(NamedTuple):
     ('3.12.1', {'pytest': '8.2.0'}, ('pytest',))
     >>> Run("8f3a", 1700000000, {"pytest": "8.2.0", "by_module": True}).command
     ('python', '-m', 'pytest')
-    >>> Run("8f3a", 1700000000, {"runner": "unittest", "arguments": ["tests/all.py", "-v"]}).command
-    ('python', 'tests/all.py', '-v')
+    >>> run = Run("8f3a", 1700000000, {"runner": "unittest", "arguments": ["all.py", "-v"], "folder": "tests"})
+    >>> run.command, run.folder
+    (('python', 'all.py', '-v'), 'tests')
     """
 
     name: str
