@@ -96,6 +96,8 @@ def diagnostics_of(session: Session, folder: Folder) -> dict[str, list[lsp.Diagn
 def _places_of(report: PathReport | None) -> Iterator[Location]:
     if report is not None:
         yield from (one.location for one in report.report)
+        if report.parts is not None:
+            yield report.parts.location
         yield from (one.location for one in report.transitions)
 
 
