@@ -143,7 +143,8 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(_experiments(investigation, progress), progress)
-    left = "everything was tried" if investigation.complete else _left_over("tried", end, interrupted=interrupted)
+    tried_all = "all that it alters was tried"
+    left = tried_all if investigation.complete else _left_over("tried", end, interrupted=interrupted)
     said = f"{len(made)} altered runs in {{seconds:.1f}} s; {left}"
     return _write(evidence, investigation, technique, made, chosen, began, said, interrupted=interrupted)
 

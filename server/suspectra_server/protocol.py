@@ -865,7 +865,7 @@ EXPLANATION_RESULT = (
     Field(
         "onlyRead",
         "boolean",
-        "Whether it runs once for all tests, and failing ones only read what it defines: the tests are those that do.",
+        "Whether it runs once for all tests, and failing ones at most read what it defines: its tests are those.",
     ),
     Field("examined, innocent", "boolean", "As in `Suspect`."),
 )

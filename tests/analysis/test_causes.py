@@ -29,7 +29,7 @@ from suspectra.experiments.replacing import NotedValues
 from suspectra.output.causes import write_json, write_text
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
-FLOW, CONTROL, SUMMARY = DependenceKind
+FLOW, CONTROL, SUMMARY, _ = DependenceKind
 
 # runs of real tests with altered states
 

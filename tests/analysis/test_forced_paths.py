@@ -363,7 +363,7 @@ def test_what_was_not_found_is_said_with_a_cure(tests):
     assert report.complete
     assert not report.found
     assert report.notes[0] == (
-        "1 set of decisions can't be turned together: one keeps another from being made as before."
+        "1 set of decisions was not tried: one decision keeps another from being made as before."
     )
     assert report.notes[-1].startswith("No decision lets the test pass if it comes out the other way")
     assert "`suspectra causes`" in report.notes[-1]

@@ -462,3 +462,17 @@ def test_the_first_suspects_in_three_files_and_what_they_call():
 def test_a_test_is_run_in_the_module_that_has_it_not_where_it_is_defined(name, location, file):
     result = TestResult(name, Verdict.FAILED, location and Location(location, 4, 6))
     assert FailingTest.from_result(result) == (name, file, "")
+
+
+def test_a_parameter_that_nothing_reads_is_found_as_the_correction(tmp_path, capsys):
+    source = "def price(discount, net, rate, weight):\n    total = net * rate * weight\n    return total - weight\n"
+    (tmp_path / "shop.py").write_text(source)
+    cases = "[(1, 2, 3, 4, 23), (4, 2, 3, 4, 20), (2, 1, 5, 2, 8)]"
+    (tmp_path / "test_shop.py").write_text(
+        "import pytest\nfrom shop import price\n\n\n@pytest.mark.parametrize('case', "
+        f"{cases})\ndef test_price(case):\n    assert price(*case[:-1]) == case[-1]\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    subprocess.run([sys.executable, "-m", "suspectra", "record", "--", *command, "-q"], cwd=tmp_path, check=False)
+    run(["investigate", "--workspace", str(tmp_path), "--", *command])
+    assert "`weight` → `discount` repairs 1 test and breaks none" in capsys.readouterr().out

@@ -204,6 +204,13 @@ def test_variables_and_attributes_of_the_same_scope():
     ]
 
 
+def test_a_variable_that_nothing_reads_is_tried_however_far_away_it_is():
+    source = ParsedSource(b"def f(rate, _old, used, a, b, c):\n    d = a + b + c\n    return [used for e in d] or c\n")
+    found = [one for one in mutants(source) if one.operator == "variable"]
+    last = {one.edit.text for one in found if (one.before, one.edit.line) == ("c", 3)}
+    assert last == {"a", "b", "d", "rate"}  # a comprehension reads `used`, and `_old` is meant to be read nowhere
+
+
 def test_code_that_runs_at_import_is_left_alone():
     code = b"LIMIT = 3\n@register(1)\ndef f(a=LIMIT + 1):\n    return a\n\nclass A:\n    size = 2 * LIMIT\n"
     assert [one.description for one in mutants(ParsedSource(code))] == ["`return a` → `return None`"]

@@ -15,7 +15,7 @@ from suspectra.experiments.path_searching import Order, PathOptions, PathSearchL
 from suspectra.experiments.path_techniques import TECHNIQUES
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.output.paths import write_text
+from suspectra.output.paths import write_json, write_text
 
 CART = """\
 import itertools
@@ -99,6 +99,14 @@ def test_small_prices():
     assert total([20, 30, 40]) == 90
 
 
+def test_two_prices():
+    assert total([20, 30]) == 60
+
+
+def test_one_price():
+    assert total([20]) == 20
+
+
 def test_of_chance():
     chance()
     chance_is = [chance() for _ in range(__import__("random").choice([1, 2, 3, 4, 5, 6]))]
@@ -163,8 +171,19 @@ def test_the_nearest_path_differs_in_the_decision_that_is_wrong(tests):
         found.near.nearest.differences,
         found.near.nearest.parts,
     )
-    assert last.summary == "test_cart.py::test_a_small_cart passes, and goes the same way for 7 decisions and calls."
+    so_far = "goes the same way for the first 7 decisions and calls"
+    assert last.summary == f"test_cart.py::test_a_small_cart passes, and {so_far}."
     assert not last.notes
+
+
+def test_a_loop_that_ended_there_was_reached_and_came_out_false(tests, capsys):
+    found, reports = search(tests, "test_two_prices", "test_one_price")
+    assert in_words([found.near.nearest.parts]) == [(8, "for", 2, True, False)]
+    write_text(reports[-1], sys.stdout, Sources(tests[0].machine("test_cart.py::test_negative").workspace))
+    assert "cart.py:8  true the 2nd time, there false  for price in prices:" in capsys.readouterr().out
+    write_json(reports[-1], sys.stdout)
+    parts = json.loads(capsys.readouterr().out)["parts"]
+    assert (parts["line"], parts["instance"], parts["wanted"]) == (8, 2, False)
 
 
 def test_what_differs_in_the_same_way_again_and_again_is_said_once(tests, capsys):
@@ -331,7 +350,8 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     done = suspectra("paths", "test_cart.py::test_member")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "test_cart.py::test_a_small_cart passes, and goes the same way for 7 decisions and calls."
+    so_far = "goes the same way for the first 7 decisions and calls"
+    assert lines[0] == f"test_cart.py::test_a_small_cart passes, and {so_far}."
     assert lines[3].split() == ["cart.py:18", "true,", "there", "false", "if", "amount", ">=", "100:"]
     assert (
         lines[5] == "test_cart.py::test_the_same_way takes the very same path and passes: only values tell them apart."

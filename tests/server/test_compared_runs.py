@@ -84,7 +84,7 @@ def test_a_failing_test_is_compared_with_the_nearest_passing_one(client, project
     same_way = "test_cart.py::test_same_way takes the very same path and passes: only values tell them apart."
     offer = f"`suspectra paths {FAILING} --technique cause-transitions` says which values make the difference."
     assert found["notes"] == [same_way, offer]
-    said = f"{PASSING} passes, and goes the same way for 5 decisions and calls (3 passing tests compared)."
+    said = f"{PASSING} passes, and goes the same way for the first 5 decisions and calls (3 passing tests compared)."
     assert client.messages[-1]["message"] == f"{said} {same_way} {offer}"
     assert any((one["investigation"] or {}).get("found") for one in client.statuses)
 

@@ -26,9 +26,9 @@ const EXECUTED = () => ({
 
 /** Of a statement that runs at import. */
 const READ = () => ({
-  tests: t('Tests that read what it defines'),
-  failing: t('Failing tests that read what it defines'),
-  passing: t('Passing tests that read what it defines'),
+  tests: t('Tests that may read what it defines'),
+  failing: t('Failing tests that may read what it defines'),
+  passing: t('Passing tests that may read what it defines'),
   none: t('No passing test reads what it defines.'),
 });
 

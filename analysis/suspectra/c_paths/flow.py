@@ -73,7 +73,7 @@ class Flow:
             above[nodes[dependent]].append(nodes[decision])
         none = Lists.from_lists([] for _ in range(size))
         return PointDependences(
-            (PointKind.DECISION,) * size, (None,) * size, Lists.from_lists(above), none, none, none, none
+            (PointKind.DECISION,) * size, (None,) * size, Lists.from_lists(above), none, none, none, none, none
         )
 
     def path(self, run: TracedRun, without: Collection[int] = ()) -> Path:

@@ -119,7 +119,10 @@ class ControlDependences:
 
     def __init__(self, table: PointDependences, calls: Calls):
         self._table, self._calls = table, calls
-        self._instances = _Instances(calls, len(table))
+        known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
+        self._instances = _Instances(calls.call, calls.point, known, len(table))
+        asking = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
+        self._evaluations = _Instances(calls.asking_call, calls.asking_point, asking, len(table))
         self._is_decision = np.array([kind is PointKind.DECISION for kind in table.kind], bool)
 
     def direct(self) -> Edges:
@@ -199,6 +202,55 @@ class ControlDependences:
         found = self._instances.between(calls.call[at], decision, written[pair], at, limit)
         return _distinct(found, len(calls))
 
+    def changed(self, summary: Edges) -> Bools:
+        r"""Say which of these decisions led to what may have changed what is read: no other outcome was needed.
+
+        Parameters
+        ----------
+        summary : Edges
+            As `summary` finds them.
+
+        Returns
+        -------
+        ndarray of bool, shape (dependences,)
+            False where something that is read was left as it was.
+
+        Examples
+        --------
+        >>> source = b"def f(a):\n    m = []\n    if a:\n        m.append(1)\n    return m\n"
+        >>> table = PointDependences.from_source(source)
+        >>> decision = table.kind.index(PointKind.DECISION)
+        >>> points = np.array([table.at(2, 4), decision, table.at(4, 8), table.at(5, 4)])
+        >>> none = np.full(1, -1)
+        >>> for made in (points, points[[0, 1, 3]]):
+        ...     found = ControlDependences(table, Calls(made, made * 0, none, none, none))
+        ...     found.changed(found.summary()).tolist()
+        [True]
+        [False]
+        """
+        parts = np.array_split(np.arange(len(summary.source)), len(summary.source) // _AT_ONCE + 1)
+        found = [self._changed(Edges(summary.source[some], summary.target[some])) for some in checked(parts)]
+        return np.concatenate(found)
+
+    def _changed(self, summary: Edges) -> Bools:
+        calls, table = self._calls, self._table
+        edge, group = _pairs(np.arange(len(summary.source)), calls.point[summary.target], table.reading)
+        size = len(table) + 1
+        of_group = np.repeat(np.arange(len(table.skipping.start) - 1), np.diff(table.skipping.start))
+        skips = np.sort(of_group * size + table.skipping.number)
+        keys = group * size + calls.point[summary.source[edge]]
+        known = np.append(skips, -1)[np.searchsorted(skips, keys)] == keys
+        edge, group = edge[known], group[known]
+        pair, point = _pairs(np.arange(len(edge)), group, table.changing)
+        decision = summary.source[edge[pair]]
+        first = self._evaluations.following(calls.call[decision], point, decision)
+        here = (first >= 0) & (first < summary.target[edge[pair]]) & self._is_live(decision, first)
+        changes = np.zeros(len(edge), bool)
+        changes[pair[here]] = True
+        found = np.ones(len(summary.source), bool)
+        found[edge[~changes]] = False
+        return found
+
     def _without_replaced(self, found: Edges, flow: Edges | None) -> Edges:
         """Leave out where another source of the same node depends on the decision."""
         known = [found, self._direct, *([] if flow is None else [flow])]
@@ -272,10 +324,9 @@ class ControlDependences:
 class _Instances:
     """The nodes of each point in each call, in order: call, point and node as one ascending number."""
 
-    def __init__(self, calls: Calls, points: int):
-        self._nodes, self._points = max(len(calls), 1), max(points, 1)
-        known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
-        self._ordered = np.sort(self._key(calls.call[known], calls.point[known], known))
+    def __init__(self, call: Ints, point: Ints, known: Ints, points: int):
+        self._nodes, self._points = max(len(call), 1), max(points, 1)
+        self._ordered = np.sort(self._key(call[known], point[known], known))
 
     def _key(self, call: Ints, point: Ints, node: Ints | int) -> Ints:
         return np.asarray((call.astype(np.int64) * self._points + point) * self._nodes + node)
@@ -284,6 +335,12 @@ class _Instances:
         """The last instance of a point in a call before a node, -1 for none."""
         found = np.append(self._ordered, -1)[np.searchsorted(self._ordered, self._key(call, point, node)) - 1]
         return np.where(found >= self._key(call, point, 0), found % self._nodes, -1)
+
+    def following(self, call: Ints, point: Ints, node: Ints) -> Ints:
+        """The first instance of a point in a call behind a node, -1 for none."""
+        place = np.searchsorted(self._ordered, self._key(call, point, node), "right")
+        found = np.append(self._ordered, -1)[place]
+        return np.where(found // self._nodes == self._key(call, point, 0) // self._nodes, found % self._nodes, -1)
 
     def between(self, call: Ints, point: Ints, since: Ints, node: Ints, limit: int | None = None) -> Edges:
         """All instances of a point in a call between two nodes; the last ones where that would be too many."""

@@ -29,6 +29,8 @@ class DependenceKind(IntEnum):
     """The decision of the other one is the reason that it is executed."""
     SUMMARY = 2
     """With another decision something that it reads would have been written."""
+    CHANGE = 3
+    """The decision of the other one led to what may have changed something that it reads."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,8 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     check()
     summary = dependences.summary(flow)
     check()
-    return replace(trace, sites=_with_texts(trace.sites, source_of), graph=_joined(graph, control, summary))
+    kind = np.where(dependences.changed(summary), DependenceKind.CHANGE, DependenceKind.SUMMARY)
+    return replace(trace, sites=_with_texts(trace.sites, source_of), graph=_joined(graph, control, summary, kind))
 
 
 def _with_texts(sites: Sequence[Site], source_of: SourceOf) -> tuple[Site, ...]:
@@ -177,11 +178,11 @@ def _is_at(site: Site, listed: Sequence[Decision]) -> bool:
     return site.number < len(listed) and site.line <= listed[site.number].line <= site.end_line
 
 
-def _joined(graph: DependenceGraph, control: Sequence[Edges], summary: Edges) -> DependenceGraph:
+def _joined(graph: DependenceGraph, control: Sequence[Edges], summary: Edges, kind_of: Ints) -> DependenceGraph:
     """All edges, of those between the same nodes the first kind."""
     kinds = [(Edges(graph.source, graph.target), graph.kind)]
     kinds += [(edges, np.full(len(edges.source), DependenceKind.CONTROL, np.int8)) for edges in control]
-    kinds.append((summary, np.full(len(summary.source), DependenceKind.SUMMARY, np.int8)))
+    kinds.append((summary, kind_of.astype(np.int8)))
     size = max(len(graph), 1)
     keys = np.concatenate([edges.target.astype(np.int64) * size + edges.source for edges, _ in kinds])
     once, first = np.unique(keys, return_index=True)

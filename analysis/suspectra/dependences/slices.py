@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,25 +11,8 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints
 from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.shown_links import HIDDEN, Direction, ShownLinks
 from suspectra.dependences.trace import DependenceTrace
-
-HIDDEN = frozenset({"entry", "parameter", "default", "argument"})
-"""Kinds of nodes that only pass something on: a tree shows what they depend on in their place."""
-
-
-class Direction(Enum):
-    """Which way a tree goes.
-
-    Examples
-    --------
-    >>> Direction("backward").name
-    'BACKWARD'
-    """
-
-    BACKWARD = "backward"
-    """From a node to what it depends on."""
-    FORWARD = "forward"
-    """From a node to what depends on it."""
 
 
 class Step(NamedTuple):
@@ -223,19 +205,7 @@ class Slice:
         >>> [(node, kind.name) for node, kind in backward(trace).after(2)]  # the argument only passes the value on
         [(0, 'FLOW')]
         """
-        found: dict[int, DependenceKind] = {}
-        waiting = list(self._next(node))
-        seen = {node}
-        while waiting:
-            other, kind = waiting.pop()
-            if other in seen:
-                continue
-            seen.add(other)
-            if self._is_hidden[other] or self._is_part(other, node):
-                waiting += [(more, kind if kind is DependenceKind.SUMMARY else why) for more, why in self._next(other)]
-            else:
-                found[other] = kind
-        return sorted(found.items(), reverse=self.direction is Direction.BACKWARD)
+        return self._links.after(node)
 
     def tree(self, limit: int = 200) -> tuple[Branch, ...]:
         """Compute the tree: each node once, as near to a root as it is.
@@ -348,39 +318,9 @@ class Slice:
             "left_out": list(self.trace.left_out),
         }
 
-    def _next(self, node: int) -> Iterator[tuple[int, DependenceKind]]:
-        graph = self.trace.graph
-        if self.direction is Direction.BACKWARD:
-            places: Iterable[int] = range(int(graph.start[node]), int(graph.start[node + 1]))
-            ends = graph.source
-        else:
-            order, start = self._targets
-            places = order[start[node] : start[node + 1]].tolist()
-            ends = graph.target
-        for place in places:
-            other = int(ends[place])
-            if self.members[other]:
-                yield other, DependenceKind(int(graph.kind[place]))
-
-    def _is_part(self, other: int, node: int) -> bool:
-        """Whether a node is a call of untraced code within the statement of another one."""
-        one, whole = (self.trace.sites[self.trace.graph.site[some]] for some in (other, node))
-        if self.direction is Direction.FORWARD or one.kind != "native" or whole.kind == "native":
-            return False
-        same = one.file == whole.file and whole.line <= one.line <= whole.end_line
-        return same and bool(self.trace.call[other] == self.trace.call[node])
-
     @cached_property
-    def _targets(self) -> tuple[Ints, Ints]:
-        """The dependences in the order of what they depend on, and where those on each node begin."""
-        graph = self.trace.graph
-        order = np.argsort(graph.source, kind="stable")
-        return order, np.searchsorted(graph.source[order], np.arange(len(graph) + 1))
-
-    @cached_property
-    def _is_hidden(self) -> Bools:
-        hidden = np.array([site.kind in HIDDEN for site in self.trace.sites], bool)
-        return np.asarray(hidden[self.trace.graph.site])
+    def _links(self) -> ShownLinks:
+        return ShownLinks(self.trace, self.direction, self.members)
 
 
 def nodes_at(trace: DependenceTrace, file: str, line: int) -> Ints:

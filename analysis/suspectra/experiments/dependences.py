@@ -278,6 +278,7 @@ def trace_of(
     """
     import numpy as np
 
+    from suspectra.dependences.failure_message import without_message
     from suspectra.dependences.imported import needed
     from suspectra.dependences.located import with_control
     from suspectra.dependences.trace import DependenceTrace
@@ -304,9 +305,12 @@ def trace_of(
         (*notices, *_left_out(answer)),
     )
     used = {tables.sites[site].file for site in np.unique(graph.site).tolist()}
-    return with_control(
-        trace, lambda path: source_of(path) if path in used else None, caller, _calling(columns, len(caller))
-    )
+
+    def used_source(path: str) -> bytes | None:
+        return source_of(path) if path in used else None
+
+    found = with_control(trace, used_source, caller, _calling(columns, len(caller)))
+    return without_message(found, used_source)
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ class _State:
     tried : int
         How many runs there were.
     left_out : int
-        How many sets can't be turned together, since one decision keeps another from being made as before.
+        How many sets were not tried, since one decision keeps another from being made as before.
     at_once : int
         How many candidates are tried before the next answer is looked at.
     instances : dict
@@ -244,8 +244,8 @@ class ForcedPaths(PathSearcher):
         """What was not tried, and why."""
         if state.left_out:
             yield (
-                f"{many(state.left_out, 'set')} of decisions can't be turned together:"
-                " one keeps another from being made as before."
+                f"{many(state.left_out, 'set')} of decisions {'was' if state.left_out == 1 else 'were'} not tried:"
+                " one decision keeps another from being made as before."
             )
         if self.is_final:
             return

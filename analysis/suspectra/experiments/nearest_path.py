@@ -113,9 +113,12 @@ class NearPath(NamedTuple):
         Examples
         --------
         >>> NearPath("test_b", 1, 12, 11, None, (), (-2,)).summary
-        'test_b passes, and goes the same way for 11 decisions and calls.'
+        'test_b passes, and goes the same way for the first 11 decisions and calls.'
         """
-        return f"{self.test} passes, and goes the same way for {_in_words(self.shared)}."
+        if self.shared == 0:
+            return f"{self.test} passes, and goes another way from the beginning."
+        first = "decision or call" if self.shared == 1 else _in_words(self.shared)
+        return f"{self.test} passes, and goes the same way for the first {first}."
 
     @property
     def report(self) -> tuple[ReportedPlace, ...]:
@@ -158,7 +161,7 @@ class NearPaths:
     >>> print(*problems)
     test_b does not pass when it runs alone, so it was not compared. Fix: record the tests again
     >>> near.report(12, pending=0, left=0).summary
-    'test_b passes, and goes the same way for 11 decisions and calls.'
+    'test_b passes, and goes the same way for the first 11 decisions and calls.'
     """
 
     def __init__(self, test: str, passing: Sequence[str], order: Order):
@@ -324,7 +327,7 @@ class NearestPath(PathSearcher):
     >>> import time
     >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
     >>> report.summary
-    'test_price passes, and goes the same way for 0 decisions and calls.'
+    'test_price passes, and goes another way from the beginning.'
     >>> [(place.location.short, place.outcome, place.wanted) for place in report.report]
     [('cart.py:2', True, False)]
     """
@@ -432,7 +435,17 @@ def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
 
     def difference(position: int) -> ReportedPlace:
         other = int(counterpart[position])
-        return paths.reported(failing, position, None if other < 0 else truth(int(passing.outcome[other])))
+        if other >= 0:
+            return paths.reported(failing, position, truth(int(passing.outcome[other])))
+        place = paths.reported(failing, position, None)
+        ended = place.kind == "for" and place.outcome and is_reached(position)
+        return place._replace(wanted=False) if ended else place
+
+    def is_reached(position: int) -> bool:
+        """Whether what an event depends on came out the same: the end of a `for` in Python is no event of its own."""
+        reason = int(failing.depends_on[position])
+        there = -1 if reason < 0 else int(counterpart[reason])
+        return reason < 0 or (there >= 0 and bool(passing.outcome[there] == failing.outcome[reason]))
 
     parts = None if first is None or first.position == len(failing) else difference(first.position)
     behind = len(passing) - 1 - int(counterpart.max(initial=-1))

@@ -71,7 +71,7 @@ class PathInquiry(RunningSearch):
     False False
     True True
     >>> inquiry.report.summary
-    'test_cart.py::test_price passes, and goes the same way for 1 decision or call.'
+    'test_cart.py::test_price passes, and goes the same way for the first decision or call.'
     >>> (lines,) = inquiry.executed_lines(test.name)
     >>> [one.location.short for one in lines]
     ['cart.py:2']

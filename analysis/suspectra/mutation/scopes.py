@@ -11,7 +11,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 NEAREST = 3
-"""Names that are tried in place of another: those that were used last before it."""
+"""Names that are tried in place of another: those that were used last before it, besides those that nothing reads."""
 
 
 class Position(NamedTuple):
@@ -70,12 +70,18 @@ class Variables:
     >>> function = ast.parse("def f(a, b):\n    c = a\n    return c").body[0]
     >>> Variables(function, method=False).others(function.body[1].value)
     ['a', 'b']
+    >>> function = ast.parse("def f(unread, a, b, c):\n    d = a + b + c\n    return d").body[0]
+    >>> Variables(function, method=False).others(function.body[1].value)
+    ['c', 'b', 'a', 'unread']
     """
 
     def __init__(self, function: Function, *, method: bool):
         self._bound: dict[str, Position] = {}
         self._used: list[tuple[Position, str]] = []
         self._skipped: set[str] = set()
+        self._read_somewhere = {
+            node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
         arguments = function.args
         parameters = [*arguments.posonlyargs, *arguments.args]
         if method and parameters:
@@ -116,12 +122,15 @@ class Variables:
         Returns
         -------
         list of str
-            Those that have a value by then, that used last first; at most `NEAREST`.
+            Those that have a value by then: at most `NEAREST`, that used last first, and then those that nothing reads,
+            as what should read them may read another one. A name that begins with ``_`` is meant to be read nowhere.
         """
         place = position(node)
         earlier = [name for used, name in reversed(self._used) if used < place]
         found = [name for name in dict.fromkeys(earlier) if name != node.id and name in self]
-        return [name for name in found if self._bound[name] < place][:NEAREST]
+        found = [name for name in found if self._bound[name] < place]
+        unread = [name for name in found[NEAREST:] if name not in self._read_somewhere and not name.startswith("_")]
+        return found[:NEAREST] + unread
 
 
 class Attributes:

@@ -35,18 +35,8 @@ def write_json(report: PathReport, out: TextIO) -> None:
     """
     document: dict[str, object] = {
         "technique": report.technique,
-        "report": [
-            {
-                "file": one.location.file,
-                "line": one.location.line,
-                "end_line": one.location.end_line,
-                "outcome": one.outcome,
-                "wanted": one.wanted,
-                "column": one.column,
-                "operand": one.operand,
-            }
-            for one in report.report
-        ],
+        "report": list(map(_place_in_json, report.report)),
+        "parts": _place_in_json(report.parts) | {"instance": report.parts.instance} if report.parts else None,
         "with": report.other,
         "distance": [
             {
@@ -86,10 +76,10 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
     >>> from suspectra.location import Location
     >>> _ = (folder / "cart.py").write_text("if prices:\n    total = 1\n")
     >>> parts = ReportedPlace(Location("cart.py", 1, 1), "if", 2, False, True)
-    >>> how = "test_b passes, and goes the same way for 12 decisions and calls."
+    >>> how = "test_b passes, and goes the same way for the first 12 decisions and calls."
     >>> report = PathReport("nearest-path", "test_sum", (parts,), "test_b", (parts,), 1, True, 0.2, how, parts)
     >>> write_text(report, sys.stdout, Sources(folder))
-    test_b passes, and goes the same way for 12 decisions and calls.
+    test_b passes, and goes the same way for the first 12 decisions and calls.
     <BLANKLINE>
     Here they part:
       cart.py:1  false the 2nd time, there true  if prices:
@@ -115,6 +105,18 @@ def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
         out.write(f"\n{safe(note)}\n")
     end = "" if report.complete else "; the search was stopped before its end"
     out.write(f"\n{many(report.candidates, 'candidate')} in {report.seconds:.1f} s{end}\n")
+
+
+def _place_in_json(one: ReportedPlace) -> dict[str, object]:
+    return {
+        "file": one.location.file,
+        "line": one.location.line,
+        "end_line": one.location.end_line,
+        "outcome": one.outcome,
+        "wanted": one.wanted,
+        "column": one.column,
+        "operand": one.operand,
+    }
 
 
 def _in_json(step: Transition) -> Iterator[dict[str, object]]:

@@ -8,7 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from suspectra.dependences.graph import DependenceKind
-from suspectra.dependences.slices import Branch, Direction, Slice, Step
+from suspectra.dependences.shown_links import Direction
+from suspectra.dependences.slices import Branch, Slice, Step
 from suspectra.output.terminal import fit, safe
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _WORDS = {
     DependenceKind.FLOW: "reads its value",
     DependenceKind.CONTROL: "is executed because of it",
     DependenceKind.SUMMARY: "would read another value with the other outcome",
+    DependenceKind.CHANGE: "may have been changed after it",
 }
 
 STYLE = """
@@ -48,7 +50,7 @@ STYLE = """
 .suspectra-slice .value { fill: var(--a); font-size: 11.5px; font-weight: 600; }
 .suspectra-slice .way { fill: none; stroke: var(--s); stroke-width: 1.5; }
 .suspectra-slice .control { stroke-dasharray: 7 4; }
-.suspectra-slice .summary { stroke-dasharray: 1.5 4; stroke-linecap: round; stroke-width: 2; }
+.suspectra-slice .summary, .suspectra-slice .change { stroke-dasharray: 1.5 4; stroke-linecap: round; stroke-width: 2; }
 .suspectra-slice .head { fill: var(--s); }
 """
 

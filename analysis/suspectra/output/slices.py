@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from suspectra.dependences.graph import DependenceKind
-from suspectra.dependences.slices import Branch, Direction, Slice
+from suspectra.dependences.shown_links import Direction
+from suspectra.dependences.slices import Branch, Slice
 from suspectra.output.terminal import Style, fit, safe, terminal_width
 from suspectra.quantity import many
 
@@ -21,9 +22,11 @@ WHY = {
     (Direction.BACKWARD, DependenceKind.FLOW): "from",
     (Direction.BACKWARD, DependenceKind.CONTROL): "decided by",
     (Direction.BACKWARD, DependenceKind.SUMMARY): "not changed by",
+    (Direction.BACKWARD, DependenceKind.CHANGE): "changed after",
     (Direction.FORWARD, DependenceKind.FLOW): "read by",
     (Direction.FORWARD, DependenceKind.CONTROL): "decides on",
     (Direction.FORWARD, DependenceKind.SUMMARY): "did not change",
+    (Direction.FORWARD, DependenceKind.CHANGE): "led to a change of",
 }
 """How a step is related to the one above it."""
 
@@ -65,13 +68,16 @@ def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: Te
     """
     style, columns = Style(out), terminal_width(out)
     out.write(f"{style(safe(heading), 'bold')}\n")
-    for branch in found.tree(limit):
+    tree = found.tree(limit)
+    for branch in tree:
         for indent, text, result in _lines(branch, found.direction, line_of):
             space = columns - len(indent) - (len(result) + 3 if result else 0)
             out.write(f"{style(indent, 'dim')}{fit(text, max(space, 20))}")
             out.write(f" {style('→', 'dim')} {style(result, 'cyan')}\n" if result else "\n")
     lines = sum(map(len, found.lines(tests=False).values()))
-    out.write(f"{many(len(found), 'value')} and decisions of the run, on {many(lines, 'line')} outside the tests\n")
+    out.write(f"{many(len(found), 'value')} and decisions of the run, on {many(lines, 'line')} outside the tests")
+    more = _size(found.tree(limit + 1)) > _size(tree)
+    out.write(f"; the nearest {limit} are shown: --top shows more\n" if more else "\n")
     for sentence in found.trace.left_out:
         out.write(f"{style(safe(sentence), 'dim')}\n")
 
@@ -153,6 +159,15 @@ def result_of(step: Step) -> str:
     'true'
     """
     return fit(safe(step.result), _MAX_VALUE)
+
+
+def _size(tree: Sequence[Branch]) -> int:
+    """How many steps a tree has."""
+    waiting, steps = [*tree], 0
+    while waiting:
+        waiting += waiting.pop().branches
+        steps += 1
+    return steps
 
 
 def _lines(branch: Branch, direction: Direction, line_of: LineOf) -> Iterator[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
 from suspectra.output.ranking import MAX_SCORE, Entry, Listing, change_in_words
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
-from suspectra.quantity import enumeration
+from suspectra.quantity import enumeration, many
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
@@ -256,9 +256,8 @@ def _tests(entry: Entry, columns: int) -> str:
     names = entry["failing_tests"]
     if not names:
         return "executed by no failing test"
-    head = (
-        f"{'read' if entry['only_read'] else 'executed'} by {len(names)} failing test{'s' if len(names) != 1 else ''}: "
-    )
+    how = "perhaps read" if entry["only_read"] else "executed"
+    head = f"{how} by {many(len(names), 'failing test')}: "
     left = columns - len(head) - len(" and 00000 more")
     taken: list[str] = []
     for name in names:

@@ -31,7 +31,8 @@ class ReportedPlace(NamedTuple):
     outcome : bool or None
         How it came out; None for a call, and for a decision that is neither true nor false, as that of a ``switch``.
     wanted : bool or None
-        How it came out in the run that passes; None also where that has no such event.
+        How it came out in the run that passes; None also where that has no such event. A loop that ended there is
+        false.
     column : int, optional
         Where a decision begins that is only a part of its line, or goes over several, in bytes from 0; 0 otherwise.
     operand : str, optional

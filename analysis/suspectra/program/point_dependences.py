@@ -90,11 +90,13 @@ class PointDependences:
         For each point the decisions within its own expressions.
     reading : Lists
         For each point the groups of what it reads that may be written or not. A group has the decisions of
-        `skipping` and the writes of `writing`.
+        `skipping`, and the writes of `writing` and `changing`.
     skipping : Lists
         For each group the decisions that can skip a write of it (Definition 3.1).
     writing : Lists
         For each group the points that certainly write it: of decisions before the last one, no other outcome matters.
+    changing : Lists
+        For each group the points that write it, certainly or perhaps.
 
     Examples
     --------
@@ -118,6 +120,7 @@ class PointDependences:
     reading: Lists
     skipping: Lists
     writing: Lists
+    changing: Lists
 
     @classmethod
     def from_scopes(cls, scopes: Sequence[ScopePoints]) -> PointDependences:
@@ -142,7 +145,7 @@ class PointDependences:
             controlling += [[first + one for one in some] for some in parents]
             number: dict[_Group, int] = {}
             for some in _Merged(scope, parents).groups():
-                shifted = [_Group(_shifted(one.skipping, first), _shifted(one.writing, first)) for one in some]
+                shifted = [_Group(*(_shifted(points, first) for points in one)) for one in some]
                 reading.append([number.setdefault(one, len(groups) + len(number)) for one in shifted])
             groups += number
             first += len(scope.points)
@@ -160,6 +163,7 @@ class PointDependences:
             Lists.from_lists(reading),
             Lists.from_lists(group.skipping for group in groups),
             Lists.from_lists(group.writing for group in groups),
+            Lists.from_lists(group.changing for group in groups),
         )
 
     @classmethod
@@ -320,6 +324,7 @@ def joined(tables: Sequence[PointDependences]) -> PointDependences:
         put((table.reading for table in tables), groups),
         put((table.skipping for table in tables), points),
         put((table.writing for table in tables), points),
+        put((table.changing for table in tables), points),
     )
 
 
@@ -328,6 +333,7 @@ class _Group(NamedTuple):
 
     skipping: tuple[int, ...]
     writing: tuple[int, ...]
+    changing: tuple[int, ...]
 
 
 def _shifted(points: Iterable[int], by: int) -> tuple[int, ...]:
@@ -392,10 +398,9 @@ class _Merged:
         """None where one write alone reaches: then no definition is merged by a phi function."""
         if reaching & (reaching - 1) == 0:
             return None
-        skipping: set[int] = set()
-        for point in self._writes.points_of(reaching):
-            skipping |= above[point]
-        return _Group(tuple(sorted(skipping)), writing) if skipping else None
+        changing = sorted({*self._writes.points_of(reaching)})
+        skipping = {decision for point in changing for decision in above[point]}
+        return _Group(tuple(sorted(skipping)), writing, tuple(changing)) if skipping else None
 
     def _decisions(self, points: Iterable[int]) -> Iterator[int]:
         return (point for point in points if self._scope.points[point].kind is PointKind.DECISION)

@@ -133,7 +133,7 @@ class Suspect:
     @property
     def involvement(self) -> str:
         """What its tests do with it, to say after "tests that"."""
-        return "read what it defines" if self.only_read else "execute it"
+        return "may read what it defines" if self.only_read else "execute it"
 
     @property
     def badge(self) -> str:

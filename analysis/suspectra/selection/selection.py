@@ -116,8 +116,13 @@ class Selection:
         why = f" ({some(list(reasons), '; ')})" if reasons else ""
         return (
             f"{many(self.known, 'known test')}: {len(self.failed)} failed last time, {len(self.affected)} reached by "
-            f"what changed{why}; {many(len(self.failed) + len(self.affected), 'test')} and new ones run"
+            f"what changed{why}; {self._running} run"
         )
+
+    @property
+    def _running(self) -> str:
+        known = len(self.failed) + len(self.affected)
+        return f"{many(known, 'test')} and new ones" if known else "only new ones"
 
     def notice(self) -> str:
         """Say in one line what the selection can't know.

@@ -49,7 +49,7 @@ _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
 _BY_KIND = {
     StatementKind.RETURN: "it returns",
     StatementKind.DECISION: "it decides where control goes",
-    StatementKind.OTHER: "tests execute it, and only read what the next ones define",
+    StatementKind.OTHER: "tests execute it, and at most read what the next ones define",
 }
 
 
@@ -373,7 +373,7 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     if differs == _KIND and own[_KIND] == StatementKind.RETURN:
         return f"{equal} {one} returns, and statements that return come first."
     if differs == _KIND and own[_KIND] == StatementKind.OTHER:
-        return f"{equal} tests execute {one}, and only read what {two} defines."
+        return f"{equal} tests execute {one}, and at most read what {two} defines."
     if differs == _KIND:
         return f"{equal} {one} decides where control goes, and {two} does not."
     sizes = many(-int(own[_SIZE]), "statement")

@@ -726,12 +726,12 @@ def in_words(ef: int, ep: int, counts: Counts, *, only_read: bool = False) -> st
     >>> in_words(2, 5, Counts(np.array([2]), np.array([5]), failed=2, passed=5))
     'All 2 failing and all 5 passing tests execute this line.'
     >>> in_words(2, 1, Counts(np.array([2]), np.array([1]), failed=2, passed=5), only_read=True)
-    'This line runs once for all tests; all 2 failing and 1 of 5 passing tests read what it defines.'
+    'This line runs once for all tests; all 2 failing and 1 of 5 passing tests may read what it defines.'
     """
     if not ef and not ep:
         return "No test executes this line."
     if only_read:
-        return f"This line runs once for all tests; {_shares(ef, ep, counts)} read what it defines."
+        return f"This line runs once for all tests; {_shares(ef, ep, counts)} may read what it defines."
     if not counts.passed:
         return f"{ef} of {counts.failed} failing tests execute this line; no test passed."
     shares = f"{_shares(ef, ep, counts)} execute this line."

@@ -59,7 +59,7 @@ async def run_texts(session: Session, comparison: RunComparison) -> RunTexts | N
         return None
     steps = Steps(session, comparison.folder)
     await _read(steps, comparison)
-    first = report.report[0] if report.report else None
+    first = report.parts or next(iter(report.report), None)
     where = f"{first.location.short} {in_words(first)}" if first is not None else "one of them goes on"
     names = f"{_short(report.test)} ↔ {_short(report.other)}"
     return {
@@ -78,7 +78,7 @@ def diagnostics_of(session: Session, folder: Folder) -> dict[str, list[lsp.Diagn
     report, steps = comparison.report, Steps(session, folder)
     if report is None or not report.report or report.transitions:
         return {}
-    first = report.report[0]
+    first = report.parts or report.report[0]
     range_ = steps.range_of(first.location)
     if range_ is None:
         return {}
@@ -96,6 +96,8 @@ def diagnostics_of(session: Session, folder: Folder) -> dict[str, list[lsp.Diagn
 def _places_of(report: PathReport | None) -> Iterator[Location]:
     if report is not None:
         yield from (one.location for one in report.report)
+        if report.parts is not None:
+            yield report.parts.location
         yield from (one.location for one in report.transitions)
 
 

@@ -19,7 +19,8 @@ from suspectra_server.session.tracing import Tracing
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
-    from suspectra.dependences.slices import Branch, Direction
+    from suspectra.dependences.shown_links import Direction
+    from suspectra.dependences.slices import Branch
     from suspectra.dependences.slices import Slice as RunSlice
     from suspectra.dependences.trace import DependenceTrace
 
@@ -132,7 +133,7 @@ def _sliced(trace: DependenceTrace, place: tuple[str, int], *, forward: bool, in
 
 
 def _heading(found: _Found, place: str) -> str:
-    from suspectra.dependences.slices import Direction
+    from suspectra.dependences.shown_links import Direction
 
     test = found.slice.trace.test
     if found.of_failure:
