@@ -79,12 +79,16 @@ def not_collected(file: str, test: str, greeting: Greeting) -> Problem:
     >>> greeting = {"excluded": {}, "errors": [], "by_unittest": ["test_cart.py::Prices::check"]}
     >>> print(not_collected("test_cart.py", "test_cart.py::Prices::check", greeting).cure)
     let the name of its method begin with test, in a class that pytest can make
+    >>> broken = {"excluded": {}, "errors": ["test_cart.py: KeyError: 'settings'"], "by_unittest": []}
+    >>> not_collected("test_cart.py", "test_cart.py::test_sum", broken).cause
+    "pytest, which runs tests again, can't collect test_cart.py::test_sum: test_cart.py: KeyError: 'settings'"
     """
     if marker := greeting.get("excluded", {}).get(test):
         cause = f"{test} is not run again, since it has the marker {marker}"
         return Problem(file, "", cause, "do not exclude this marker if the test can do no harm")
     if errors := greeting.get("errors"):
-        return Problem(file, "", f"{test} was not collected: {errors[0]}", "record the tests again")
+        cure = "correct this, or put what pytest needs behind --, such as `-- pytest --ds=shop.settings` for Django"
+        return Problem(file, "", f"pytest, which runs tests again, can't collect {test}: {errors[0]}", cure)
     if test in greeting.get("by_unittest", ()):
         cause = f"pytest, which runs tests again, does not find {test}; only unittest does, as by load_tests"
         return Problem(file, "", cause, "let the name of its method begin with test, in a class that pytest can make")

@@ -110,7 +110,8 @@ class Traces:
                         for test in tests:
                             yield from self._traced(machine, test)
                     finally:
-                        self.problems += machine.notices  # all of them: runs may import more
+                        notices = machine.notices  # all of them: runs may import more
+                        self.problems += [one for one in notices if one not in self.problems]
 
     def _traced(self, machine: Machine, test: FailingTest) -> Generator[DependenceTrace]:
         try:

@@ -169,7 +169,8 @@ class _Machine:
         """Keep why something could not be collected, and which modules were."""
         self._modules += [one for one in report.result or () if isinstance(one, pytest.Module)]
         if report.failed and len(self._errors) < _MAX_ERRORS:
-            self._errors.append(f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}")
+            said = str(report.longrepr).strip().splitlines()[-1].removeprefix("E ").strip()
+            self._errors.append(f"{report.nodeid}: {said}")
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
