@@ -163,7 +163,7 @@ def test_table(suspectra):
         " 1–2  0.9428  src/cart.py:19  discount   8   0   1   5  return amount * (100 - percent) / 10  # wrong: 100\n"
         "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
         "\n"
-        "✗ 3 tests: AssertionError, first suspect cart.py:8\n"
+        "✗ 3 tests: cart.py:8\n"
         "All 3 execute cart.py:8, with 2 passing tests.\n"
         "\n"
         "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"

@@ -155,10 +155,10 @@ class RankedGroup:
         return self._by(count, f"{name or 'raised'} at {place}")
 
     def _first_suspect(self) -> str:
-        """The commonest exception, and the first suspect, since it is not known where that was raised."""
+        """The exception of half of the tests, and the first suspect, since it is not known where that was raised."""
         names = Counter(name for test in self.group.covered if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
-        name = name and self._by(names[name], name)
+        name = self._by(names[name], name) if 2 * names[name] >= len(self.group.covered) else ""
         element = -1 if self.group.idle else self._first.element
         suspect = self._whole.spectrum.elements.location(element).short if element >= 0 else ""
         return f"{name}, first suspect {suspect}" if name and suspect else name or suspect
