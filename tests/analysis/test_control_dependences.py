@@ -315,6 +315,14 @@ def test_against_naive_algorithms(walk):
     direct, summary = set(pairs(dependences.direct())), set(pairs(dependences.summary()))
     naive = naive_summary(table, first, scope, nodes)
     assert summary <= naive
+    # where a decision led to a change, what it decided on wrote something that is read
+    led_to = DependenceGraph.from_edges(len(nodes), [(*edge, 0) for edge in direct])
+    edges = dependences.summary()
+    for branch, node, changed in zip(edges.source, edges.target, dependences.changed(edges), strict=True):
+        between = np.flatnonzero(led_to.forward([branch])[:node])
+        names = [scope.points[nodes[one] - first].names for one in between]
+        written = {path for one in names for path in one.writes | one.changes}
+        assert not changed or written & scope.points[nodes[node] - first].names.reads
     # what is left out is replaced by a chain
     reached = DependenceGraph.from_edges(len(nodes), [(*edge, 0) for edge in direct | summary])
     for branch, node in naive - summary:

@@ -121,8 +121,6 @@ class ControlDependences:
         self._table, self._calls = table, calls
         known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
         self._instances = _Instances(calls.call, calls.point, known, len(table))
-        asking = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
-        self._evaluations = _Instances(calls.asking_call, calls.asking_point, asking, len(table))
         self._is_decision = np.array([kind is PointKind.DECISION for kind in table.kind], bool)
 
     def direct(self) -> Edges:
@@ -228,7 +226,8 @@ class ControlDependences:
         [True]
         [False]
         """
-        parts = np.array_split(np.arange(len(summary.source)), len(summary.source) // _AT_ONCE + 1)
+        most = int(np.diff(self._table.changing.start).max(initial=1))
+        parts = np.array_split(np.arange(len(summary.source)), len(summary.source) * most // _AT_ONCE + 1)
         found = [self._changed(Edges(summary.source[some], summary.target[some])) for some in checked(parts)]
         return np.concatenate(found)
 
@@ -264,6 +263,13 @@ class ControlDependences:
         known_already = np.append(direct, -1)[np.searchsorted(direct, keys)] == keys
         kept = ~replaced & ~known_already
         return Edges(found.source[kept], found.target[kept])
+
+    @cached_property
+    def _evaluations(self) -> _Instances:
+        """The nodes that show that a point was evaluated: its own, and calls that it made."""
+        calls = self._calls
+        known = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
+        return _Instances(calls.asking_call, calls.asking_point, known, len(self._table))
 
     @cached_property
     def _parts(self) -> list[Ints]:

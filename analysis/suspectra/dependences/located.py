@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +54,8 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     >>> found.graph.sources_of(1).tolist(), DependenceKind(found.graph.kind[0]).name
     ([0], 'CONTROL')
     """
-    table, points = points_of(trace.sites, source_of)
+    decided = _decided(trace.sites, source_of)
+    table, points = points_of(trace.sites, source_of, decided)
     graph = trace.graph
     is_entry = np.array([site.kind == "entry" for site in trace.sites], bool)[graph.site]
     entry = np.full(len(caller), -1, np.int32)
@@ -69,21 +70,17 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     summary = dependences.summary(flow)
     check()
     kind = np.where(dependences.changed(summary), DependenceKind.CHANGE, DependenceKind.SUMMARY)
-    return replace(trace, sites=_with_texts(trace.sites, source_of), graph=_joined(graph, control, summary, kind))
+    return replace(
+        trace, sites=_with_texts(trace.sites, source_of, decided), graph=_joined(graph, control, summary, kind)
+    )
 
 
-def _with_texts(sites: Sequence[Site], source_of: SourceOf) -> tuple[Site, ...]:
+def _with_texts(sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision]) -> tuple[Site, ...]:
     """The same sites; decisions that their lines do not name have their own texts."""
     found, texts = list(sites), DecisionTexts(source_of)
-    for path, numbers in _by_file(sites).items():
-        source = source_of(path)
-        if source is None:
-            continue
-        deciding = [number for number in numbers if sites[number].kind == "decision"]
-        listed = _decisions(source, [sites[number] for number in deciding])
-        for number in deciding:
-            if (decision := listed.get(sites[number].number)) is not None:
-                found[number] = sites[number]._replace(own=texts.own(path, decision.kind, Span(*decision[1:5])))
+    for number, decision in decided.items():
+        own = texts.own(sites[number].file, decision.kind, Span(*decision[1:5]))
+        found[number] = sites[number]._replace(own=own)
     return tuple(found)
 
 
@@ -99,7 +96,9 @@ def _next_point(point: Ints, trace: DependenceTrace, entry: Ints, caller: Ints) 
     return np.where(known, np.append(point, -1)[node], -1)
 
 
-def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependences, Ints]:
+def points_of(
+    sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision] | None = None
+) -> tuple[PointDependences, Ints]:
     r"""Find the point of each site.
 
     Parameters
@@ -108,6 +107,8 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
         Of a trace.
     source_of : callable
         Given the path of a site, returns the source as it was run, or None.
+    decided : mapping of int to Decision, optional
+        The decisions that are made at sites, by the numbers of these; found in the sources unless given.
 
     Returns
     -------
@@ -123,6 +124,7 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
     >>> table.span[points[0]].line, points.tolist()[1]
     (1, -1)
     """
+    decided = _decided(sites, source_of) if decided is None else decided
     points = np.full(len(sites), -1, np.int32)
     tables: list[PointDependences] = []
     first = 0
@@ -131,8 +133,10 @@ def points_of(sites: Sequence[Site], source_of: SourceOf) -> tuple[PointDependen
         if source is None:
             continue
         table = PointDependences.from_source(source)
-        found = _points([sites[number] for number in numbers], table, source)
-        points[numbers] = [first + point if point >= 0 else -1 for point in found]
+        for number in numbers:
+            point = table.decision(Span(*decided[number][1:5])) if number in decided else -1
+            point = table.at(sites[number].line, sites[number].column) if point < 0 else point
+            points[number] = first + point if point >= 0 else -1
         tables.append(table)
         first += len(table)
     return joined(tables), points
@@ -146,13 +150,16 @@ def _by_file(sites: Sequence[Site]) -> dict[str, list[int]]:
     return found
 
 
-def _points(sites: Sequence[Site], table: PointDependences, source: bytes) -> list[int]:
-    decisions = _decisions(source, [site for site in sites if site.kind in _DECISIONS])
-    found = []
-    for site in sites:
-        decision = decisions.get(site.number) if site.kind in _DECISIONS else None
-        point = -1 if decision is None else table.decision(Span(*decision[1:5]))
-        found.append(table.at(site.line, site.column) if point < 0 else point)
+def _decided(sites: Sequence[Site], source_of: SourceOf) -> dict[int, Decision]:
+    """The decisions that are made at sites, by the numbers of these."""
+    found: dict[int, Decision] = {}
+    for path, numbers in _by_file(sites).items():
+        deciding = [number for number in numbers if sites[number].kind in _DECISIONS]
+        source = source_of(path) if deciding else None
+        if source is not None:
+            listed = _decisions(source, [sites[number] for number in deciding])
+            known = ((number, listed.get(sites[number].number)) for number in deciding)
+            found.update((number, decision) for number, decision in known if decision is not None)
     return found
 
 
