@@ -14,7 +14,7 @@ from suspectra.program.flow_graph import FlowGraph
 from suspectra.program.python_source import PythonSource
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import StatementKind, Statements, statements
-from suspectra.spectrum import FIRST_OUTCOME, EdgeKind, Edges, Elements, Function, Spectrum
+from suspectra.spectrum import FIRST_OUTCOME, ChangedRows, EdgeKind, Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 from suspectra.techniques.failure_weights import UNIT, FailureWeights
 
@@ -207,15 +207,15 @@ def test_the_more_changed_the_less_each_change_says(changes, most):
 
 
 def test_what_changed_comes_first_and_says_so():
-    """S + w C, in all other cases too; C is the weighted share of the failing tests that passed before the change."""
+    """S + w C, in all other cases too; that a test did not pass before says nothing of the change."""
     spectrum = spectrum_of((True, {1, 2, 3}), (True, {1, 2}), (False, {3}))
     first = EVIDENCE.localize(spectrum)
     assert lines_in_order(first) == [[1, 2], [3]]
     changed = replace(spectrum, changed={"t1": np.array([1, 2], np.int32)})
     report = EVIDENCE.localize(changed, previous=first)
     assert lines_in_order(report) == [[2], [1], [3]]  # t1 does not execute line 3
-    assert report.level_score[0] == pytest.approx(1 + 0.3 * (1 / 2) / (1 / 2 + 1 / 3))
-    assert "S + w C = S + 0.3 * 0.6 = 1.18" in report.explain(0).substituted
+    assert report.level_score[0] == pytest.approx(1 + 0.3)
+    assert "S + w C = S + 0.3 * 1 = 1.3" in report.explain(0).substituted
     why = report.explain(0)
     assert why.sentences[0] == "Without the change it would not rank before the next statements."
     assert why.sentences[-1] == "Changed since 1 of 2 failing tests passed."
@@ -223,3 +223,27 @@ def test_what_changed_comes_first_and_says_so():
     assert report.level.tolist() == EVIDENCE.localize(changed).level.tolist()
     broken = make_technique("ochiai+evidence").localize(changed)
     assert broken.explain(0).sentences.count(why.sentences[-1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("by_git", "other", "share"),
+    [
+        ((), [3], 0.6),  # it passed before line 3 changed, which it does not execute
+        ((), None, 1.0),  # it is not known to have passed
+        (("t1",), [3], 1.0),  # nor here, and nothing that it executes has changed since the revision
+        (("t1",), [2], 0.6),
+    ],
+)
+def test_a_change_counts_among_tests_that_failed_after_one(by_git, other, share):
+    """A test that failed before, for another reason, does not make the change less suspicious."""
+    spectrum = spectrum_of((True, {1, 4}), (True, {1, 2, 5}), (False, {1, 3, 4, 5}))
+    rows = {"t0": [4], **({"t1": other} if other else {})}
+    changed = ChangedRows({test: np.array(lines, np.int32) - 1 for test, lines in rows.items()}, by_git)
+    report = EVIDENCE.localize(replace(spectrum, changed=changed))
+    weight = 0.3 / 2 if other == [2] else 0.3
+    line, without = 3, EVIDENCE.localize(spectrum)
+    added = report.level_score[report.level[line]] - without.level_score[without.level[line]]
+    assert added == pytest.approx(weight * share)
+    last = replace(spectrum, changed={"t0": np.array([0], np.int32)})
+    again = EVIDENCE.localize(replace(spectrum, changed=changed), previous=EVIDENCE.localize(last))
+    assert again.level_score.tolist() == report.level_score.tolist()

@@ -4,7 +4,8 @@ Five keys are compared one after the other, higher first:
 
 1. S + w C: S is the highest Kulczynski2 of the statement and of the branches that leave it, 0 for a line of C or C++
    that only opens or only closes a function; C is the weighted share of the failing tests that execute the statement
-   and passed before it changed; w is 0.3 divided by the number of statements for which C is not 0, and at least 0.1;
+   and passed before it changed, among those that passed before something changed; w is 0.3 divided by the number of
+   statements for which C is not 0, and at least 0.1;
 2. Kulczynski2 of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others, then definitions;
@@ -225,7 +226,7 @@ class AllEvidence(Staged):
         if spectrum.edges is not None:
             edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
             np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
-        best += np.rint(_for_change(weights) * (weights.of_changed / max(weights.total, 1))).astype(np.int64)
+        best += np.rint(_for_change(weights) * (weights.of_changed / max(weights.after_change, 1))).astype(np.int64)
         best[known.is_signature] = 0
         check()
         size = _executed(known, _suspected(spectrum))
@@ -279,7 +280,7 @@ def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
 
 
 def _for_change(weights: FailureWeights) -> int:
-    """What a change adds to the first key if all failing tests passed before it.
+    """What a change adds to the first key if all tests that failed after a change execute it.
 
     It is small, so that it decides among similar scores alone, and does little harm where the change is not the fault.
     The fewer statements changed, the more probable it is that it is this one.
@@ -393,7 +394,7 @@ def _failing(count: int, total: int) -> str:
 def _added(report: EvidenceReport, element: int) -> int:
     """What changes add to the first key of an element."""
     weights = report.weights
-    return int(np.rint(_for_change(weights) * (weights.of_changed[element] / max(weights.total, 1))))
+    return int(np.rint(_for_change(weights) * (weights.of_changed[element] / max(weights.after_change, 1))))
 
 
 def _by_branch(report: EvidenceReport, element: int) -> bool:
@@ -490,6 +491,6 @@ def _put_in(report: EvidenceReport, element: int) -> str:
     text = f"K = {share:.4g} / 2 + {ef} / ({ef} + {ep}) / 2 = {own:.4g}, S = "
     if not (added := _added(report, element)):
         return f"{text}{score:.4g}"
-    changed = int(weights.of_changed[element]) / max(weights.total, 1)
+    changed = int(weights.of_changed[element]) / max(weights.after_change, 1)
     most = f"{_for_change(weights) / _DIGITS:.4g}"
     return f"{text}{score - added / _DIGITS:.4g}, S + w C = S + {most} * {changed:.4g} = {score:.4g}"

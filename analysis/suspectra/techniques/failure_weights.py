@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import repeat
 
 import numpy as np
 
 from suspectra.arrays import Ints, Row
 from suspectra.cancellation import checked
-from suspectra.spectrum import Spectrum, common
+from suspectra.spectrum import ChangedRows, Spectrum, common
 
 UNIT = 1 << 40
 """The weight of a failing test that executes one candidate. Weights are integers, so that their sums do not depend on
 the order in which tests are added and removed. With a million candidates, a weight still has six digits."""
 
-_Rows = tuple[Row, Row | None, Row | None]  # what a test executes, its edges, and what changed since it passed
-_Key = tuple[int, int, int]  # the ids of these
+_Rows = tuple[Row, Row | None, Row | None, bool]
+"""What a test executes, its edges, what changed since it passed, and whether that it did is only assumed."""
+_Key = tuple[int, int, int, bool]  # the ids of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,9 @@ class FailureWeights:
         The same for each edge; of length 0 where no edges are known.
     of_changed : ndarray of int64, shape (elements,)
         The weights of the failing tests that execute each element and passed before it changed.
+    after_change : int
+        The sum of the weights of the failing tests that passed before something changed. Where that is only assumed,
+        since git knows of a change, a test counts if it executes something that changed: others may have failed before.
     total : int
         The sum of the weights of all failing tests.
     tests : Counter
@@ -55,6 +58,7 @@ class FailureWeights:
     of_elements: Ints
     of_edges: Ints
     of_changed: Ints
+    after_change: int
     total: int
     tests: Counter[_Key]
 
@@ -86,9 +90,8 @@ class FailureWeights:
         if previous is None or not _same_columns(previous.spectrum, spectrum):
             edges = len(spectrum.edges) if spectrum.edges is not None else 0
             nothing = np.zeros((2, len(spectrum.elements)), np.int64)
-            return cls(spectrum, nothing[0], np.zeros(edges, np.int64), nothing[1], 0, Counter())._after(
-                spectrum, tests, {}, rows
-            )
+            empty = cls(spectrum, nothing[0], np.zeros(edges, np.int64), nothing[1], 0, 0, Counter())
+            return empty._after(spectrum, tests, {}, rows)
         previous_rows = _failing_rows(previous.spectrum) if previous.tests - tests else ()
         return previous._after(spectrum, tests, {_key(one): one for one in previous_rows}, rows)
 
@@ -101,18 +104,20 @@ class FailureWeights:
     ) -> FailureWeights:
         current_rows = {_key(one): one for one in rows}
         of_elements, of_edges, total = self.of_elements.copy(), self.of_edges.copy(), self.total
-        of_changed = self.of_changed.copy()
+        of_changed, after_change = self.of_changed.copy(), self.after_change
         changes = [(current_rows[key], times) for key, times in (tests - self.tests).items()]
         changes += [(removed_rows[key], -times) for key, times in (self.tests - tests).items()]
-        for (row, edge_row, changed), times in checked(changes):
+        for (row, edge_row, changed, assumed), times in checked(changes):
             weight = times * weight_of(row, spectrum)
             of_elements[row] += weight
             if edge_row is not None:
                 of_edges[edge_row] += weight
             if changed is not None:
-                of_changed[common(row, changed)] += weight
+                own = common(row, changed)
+                of_changed[own] += weight
+                after_change += weight if len(own) or not assumed else 0
             total += weight
-        return FailureWeights(spectrum, of_elements, of_edges, of_changed, total, tests)
+        return FailureWeights(spectrum, of_elements, of_edges, of_changed, after_change, total, tests)
 
 
 def weight_of(row: Row, spectrum: Spectrum) -> int:
@@ -141,17 +146,21 @@ def weight_of(row: Row, spectrum: Spectrum) -> int:
 
 
 def _failing_rows(spectrum: Spectrum) -> list[_Rows]:
-    edge_rows = spectrum.edge_rows
-    failing = np.flatnonzero(spectrum.failed).tolist()
-    changed = [spectrum.changed.get(spectrum.tests[test]) for test in failing] if spectrum.changed else repeat(None)
+    edge_rows, changed = spectrum.edge_rows, spectrum.changed or {}
+    assumed = changed.by_git if isinstance(changed, ChangedRows) else frozenset()
     return [
-        (spectrum.rows[test], edge_rows[test] if edge_rows is not None else None, since)
-        for test, since in zip(failing, changed, strict=False)
+        (
+            spectrum.rows[test],
+            edge_rows[test] if edge_rows is not None else None,
+            changed.get(spectrum.tests[test]),
+            spectrum.tests[test] in assumed,
+        )
+        for test in np.flatnonzero(spectrum.failed).tolist()
     ]
 
 
 def _key(rows: _Rows) -> _Key:
-    return id(rows[0]), id(rows[1]), id(rows[2])
+    return id(rows[0]), id(rows[1]), id(rows[2]), rows[3]
 
 
 def _same_columns(previous: Spectrum, current: Spectrum) -> bool:
