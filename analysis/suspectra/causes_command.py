@@ -144,13 +144,15 @@ def _search(failures: Failures, seconds: float) -> bool:
 
     try:
         with closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
-            shown = "" if len(failures.tests) > 1 else failures.tests[0].name
+            shown, last = "" if len(failures.tests) > 1 else failures.tests[0].name, ""
             for step in steps:
                 with bar.aside():
                     if shown != failures.current:
-                        shown = failures.current
+                        shown, last = failures.current, ""
                         click.echo(f"{safe(shown)}:", err=True)
-                    write_narrowing(step, sys.stderr)
+                    if str(step) != last or step.left < step.nodes:  # otherwise a cut more was altered in vain
+                        write_narrowing(step, sys.stderr)
+                    last = str(step)
     except KeyboardInterrupt:
         return True  # what is known is kept, and shown
     return False
