@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
+MODULES = ("unittest", "django", "nose2", "zope.testrunner", "testtools.run")
+"""What ``python -m`` runs tests by."""
 
-__builtins__ = own.builtins
+PROGRAMS = ("django-admin", "nose2", "zope-testrunner")
+"""Programs that do the same."""
 
-_MODULES = ("unittest", "django", "nose2", "zope.testrunner", "testtools.run")
-_PROGRAMS = ("django-admin", "nose2", "zope-testrunner")
 _PYTEST = ("pytest", "py.test")
 _MENTIONED = ("unittest", "django")  # in a script; Django's names only a function that finds the runner
 _MAX_SCRIPT = 1 << 20  # bytes
@@ -45,7 +45,7 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
     modules = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "-m"]
     if any(name in _PYTEST for name in (*names, *modules)):
         return False
-    if any(name in _PROGRAMS for name in names) or any(module in _MODULES for module in modules):
+    if any(name in PROGRAMS for name in names) or any(module in MODULES for module in modules):
         return True
     return "-c" not in words and _mentions_runner(os.path.join(folder, _script(words)))
 

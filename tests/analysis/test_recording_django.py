@@ -1,12 +1,12 @@
 """A project of Django, recorded as its own commands run its tests. Django is real, and pytest is not needed."""
 
 import io
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from suspectra.evidence.discovery import run_again_by
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.recording.launch import run
@@ -137,8 +137,10 @@ def test_its_tests_are_recorded_and_their_fault_is_found(project, words):
     """Models are imported before any module of unittest is, by what sets Django up."""
     status, reported = record(project, words)
     assert (status, "recorded 5 tests" in reported) == (1, True), reported
-    evidence = RecordingSource(project).read()
+    source = RecordingSource(project)
+    evidence = source.read()
     assert ({test.name: test.verdict.value for test in evidence.tests}, evidence.problems) == (EXPECTED, ())
+    assert run_again_by(source) == ("python", *words.split())
     suspect = Localizer(make_technique("evidence")).update(evidence).suspect(0)
     assert (suspect.location.file, suspect.location.line) == ("cart/models.py", 12)
 
@@ -161,6 +163,5 @@ def test_tests_in_other_processes_are_not_lost_without_a_word(project):
 
 def test_what_django_prints_stays_as_it_is(project, capfd):
     record(project, "manage.py test -v 0 shop")
-    os.sys.stdout.flush()
     _, err = capfd.readouterr()
     assert err.splitlines()[-1] == "OK", err

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+
+from suspectra_recorder.unittest_commands import MODULES, PROGRAMS
 
 # of pytest, and which tests it finds depends on them. Nobody else's: a recording may come from anybody, and an option
 # such as -p or -c names code to run
@@ -12,7 +15,7 @@ _WITH_VALUE = frozenset({"--doctest-glob", "--import-mode"})
 
 
 def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
-    """Say how the tests of a run are run again: by pytest, or by Python with a module or a script, never with ``-c``.
+    """Say how the tests of a run are run again: by pytest, by another known runner, or by a script, never with ``-c``.
 
     ``python -m pytest`` is not ``pytest``: it puts the current folder on the path.
 
@@ -30,6 +33,8 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
     --------
     >>> command_again({"runner": "unittest", "arguments": ["tests/all.py", "-v"]})
     ('python', 'tests/all.py', '-v')
+    >>> command_again({"runner": "unittest", "arguments": ["/opt/bin/django-admin", "test", "shop"]})
+    ('django-admin', 'test', 'shop')
     >>> command_again({"arguments": []})
     ('pytest',)
     >>> command_again({"by_module": True, "arguments": ["-q", "--doctest-modules", "--doctest-glob", "*.txt", "src"]})
@@ -38,8 +43,11 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
     given = head.get("arguments")
     arguments = tuple(map(str, given)) if isinstance(given, list) else ()
     if head.get("runner") == "unittest":
-        is_script = bool(arguments) and arguments[0].endswith(".py") and not arguments[0].startswith("-")
-        if is_script or arguments[:2] == ("-m", "unittest"):
+        first, second = (*arguments, "", "")[:2]
+        program = os.path.basename(first).removesuffix(".exe")
+        if program in PROGRAMS:
+            return program, *arguments[1:]
+        if (first.endswith(".py") and not first.startswith("-")) or (first == "-m" and second in MODULES):
             return "python", *arguments
         arguments = ()
     pytest = ("python", "-m", "pytest") if head.get("by_module") is True else ("pytest",)
