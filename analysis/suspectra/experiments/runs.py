@@ -100,12 +100,14 @@ class Trace:
         For each decision twice its index in `places`, and 1 more where it came out true.
     sources : mapping of str to str
         The digest of each file of the workspace that was loaded.
+    thread_changes : tuple of (int, int), optional
+        Where several threads decide: before which decisions another one goes on, and its number; empty for one thread.
 
     Examples
     --------
-    >>> def run(*decisions):
+    >>> def run(*decisions, threads=()):
     ...     sites = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("while", 5, 4, 5, 9, False)])]
-    ...     ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1}
+    ...     ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "thread_changes": threads}
     ...     return Trace.from_answer({**ended, "decisions": list(decisions), "sites": sites})
     >>> first = run(1, 2, 2)  # the first decision came out true, then twice the second one false
     >>> first.end, [place.kind for place in first.places]
@@ -116,12 +118,18 @@ class Trace:
     ('', frozenset({'cart.py'}))
     >>> first.outcomes
     {0: {1}, 1: {0}}
+
+    Whichever of two threads comes first, they do the same:
+
+    >>> run(1, 2, 2, threads=[(0, 0), (1, 1)]).difference(run(2, 1, 2, threads=[(0, 0), (1, 1), (2, 0)]))
+    ''
     """
 
     answer: Answer
     places: tuple[DecisionSite, ...]
     decisions: Ints
     sources: Mapping[str, str]
+    thread_changes: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def outcomes(self) -> dict[int, set[int]]:
@@ -157,7 +165,9 @@ class Trace:
         rest = answer.copy()
         rest.pop("decisions", None)  # they are large
         rest.pop("sites", None)
-        return cls(answer_of(rest), tuple(places), 2 * moved[raw // 2] + raw % 2, answer.get("sources", {}))
+        decisions = 2 * moved[raw // 2] + raw % 2
+        changes = tuple((before, thread) for before, thread in rest.pop("thread_changes", ()))
+        return cls(answer_of(rest), tuple(places), decisions, answer.get("sources", {}), changes)
 
     def difference(self, other: Trace) -> str:
         """The first decision in which another run differs, in words; empty where there is none.
@@ -177,6 +187,8 @@ class Trace:
         differing = np.flatnonzero(ours[:shared] != theirs[:shared])
         if self.places != other.places:
             return "it loads other sources"
+        if self.thread_changes and other.thread_changes and self._by_thread == other._by_thread:
+            differing, theirs = differing[:0], ours  # they only come in another order
         if len(differing):
             at = int(differing[0])
             return f"decision {at + 1}: {self._in_words(int(ours[at]))}, then {self._in_words(int(theirs[at]))}"
@@ -201,6 +213,15 @@ class Trace:
         """
         ours, theirs = self._by_file(), other._by_file()
         return frozenset(file for file in {*ours, *theirs} if ours.get(file) != theirs.get(file))
+
+    @cached_property
+    def _by_thread(self) -> list[bytes]:
+        """The decisions of each thread, whichever came first."""
+        before, thread = np.array(self.thread_changes, np.int64).T
+        threads = np.repeat(thread, np.diff(np.append(before, len(self.decisions))))
+        order = np.argsort(threads, kind="stable")
+        parts = np.split(self.decisions[order], np.flatnonzero(np.diff(threads[order])) + 1)
+        return sorted(part.tobytes() for part in parts)
 
     def _by_file(self) -> dict[str, bytes]:
         """The decisions of each file, numbered in the file."""

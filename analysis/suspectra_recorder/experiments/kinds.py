@@ -37,15 +37,20 @@ class _Tracing(RunKind):
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         self._board, self._sources = board, sources
         self._decisions = array("L")
+        self._thread_changes: list[tuple[int, int]] = []
 
     def apply(self, job: Job) -> None:
         """Note decisions from now on."""
-        self._decisions = self._board.note()
+        self._thread_changes = []
+        self._decisions = self._board.note(self._thread_changes)
 
     def take_back(self) -> Findings:
         """The decisions, where they are, and the digests of all sources."""
         sites = [(source.path, source.first, source.points) for source in self._board.sources.loaded]
-        return {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
+        noted: Findings = {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
+        if len(self._thread_changes) > 1:
+            noted["thread_changes"] = self._thread_changes
+        return noted
 
 
 class _Switching(RunKind):

@@ -71,9 +71,10 @@ class Switchboard(Pausable, Instrument):
     >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
     >>> price = space["price"]
     >>> board.limit(steps=100)
-    >>> decisions = board.note()
-    >>> price(True), decisions.tolist()
-    (0, [1])
+    >>> thread_changes = []
+    >>> decisions = board.note(thread_changes)
+    >>> price(True), decisions.tolist(), thread_changes
+    (0, [1], [(0, 0)])
     >>> board.listen(lambda decision: print("number", decision // 2, "was", bool(decision % 2)))
     >>> price(False)
     number 0 was False
@@ -243,8 +244,14 @@ class Switchboard(Pausable, Instrument):
         self._limit.count()
         return taken
 
-    def note(self) -> array[int]:
+    def note(self, thread_changes: list[tuple[int, int]] | None = None) -> array[int]:
         """Note all decisions from now on, besides counting them.
+
+        Parameters
+        ----------
+        thread_changes : list of (int, int), optional
+            Is filled where another thread makes the next decision: how many there were before, and the number of the
+            thread, in the order in which they come.
 
         Returns
         -------
@@ -252,10 +259,17 @@ class Switchboard(Pausable, Instrument):
             Grows: for each decision twice its number, and 1 more where it came out true. Of more than `MAX_DECISIONS`
             the first are noted.
         """
-        decisions = array("L")
+        decisions, get_ident = array("L"), _thread.get_ident
+        changes = [] if thread_changes is None else thread_changes
+        numbers: dict[int, int] = {}  # of the threads
+        last = -1
 
         def note(decision: int) -> None:
+            nonlocal last
             if len(decisions) < MAX_DECISIONS:
+                if (ident := get_ident()) != last:
+                    last = ident
+                    changes.append((len(decisions), numbers.setdefault(ident, len(numbers))))
                 decisions.append(decision)
 
         self.listen(note)
