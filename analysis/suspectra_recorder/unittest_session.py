@@ -27,6 +27,7 @@ from suspectra_recorder.instrumentation.own import os, sys, time
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import CollectionError, describe, one_line
 from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
@@ -264,6 +265,7 @@ class _Session:
         if self.running or getattr(result, "_testRunEntered", False):
             return run(suite, result, *arguments, **more)  # a part of what is being run
         tests = [test for test in _tests_of(suite) if type(test).__module__ != _OWN]
+        take_tests(self.recorder.scope, map(self._path, tests), "")
         names = {id(test): self._name(test) for test in tests}
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}

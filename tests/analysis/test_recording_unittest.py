@@ -141,6 +141,80 @@ def test_other_ways_to_run_unittest(shop, bare, monkeypatch, command, recorded):
     assert len(RecordingSource(shop).read().tests) == recorded
 
 
+CHECKS = """
+import unittest
+from shop.price import total
+
+def prices():
+    return [1, 2]
+
+class Totals(unittest.TestCase):
+    def test_two(self):
+        self.assertEqual(total(prices()), 3)
+
+    def test_none(self):
+        self.assertEqual(total([]), 0)
+"""
+KATA = """
+import unittest
+
+def total(prices):
+    return sum(prices) - 1
+
+class Totals(unittest.TestCase):
+    def test_two(self):
+        self.assertEqual(total([1, 2]), 3)
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+TOTAL = "def total(prices):\n    last = len(prices) - 1\n    return sum(prices[:last])\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m unittest checks",
+        "python -m unittest checks.Totals.test_two checks.Totals.test_none",
+        "python -m unittest discover -p check*.py",
+        "python -m pytest -q -p no:cacheprovider checks.py",
+        "python -m pytest -q -p no:cacheprovider -o python_files=check*.py",
+    ],
+)
+def test_a_module_with_tests_of_other_code_is_test_code_whatever_it_is_called(tmp_path, monkeypatch, command):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "price.py").write_text(TOTAL)
+    (tmp_path / "checks.py").write_text(CHECKS)
+    monkeypatch.chdir(tmp_path)
+    assert record(tmp_path, sys.executable, *command.split())[0] == 1
+    evidence = RecordingSource(tmp_path).read()
+    assert {file.path: file.is_test for file in evidence.files if "checks" in file.path}.get("checks.py", True)
+    assert set(lines(tmp_path)["checks.py::Totals::test_two"]) >= {("shop/price.py", 2), ("shop/price.py", 3)}
+    suspects = Localizer(make_technique("evidence")).update(evidence).suspects(top=100)
+    assert {suspect.location.file for suspect in suspects} == {"shop/price.py"}
+
+
+def test_a_module_with_tests_of_other_code_is_not_altered(tmp_path, monkeypatch):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "price.py").write_text(TOTAL)
+    (tmp_path / "checks.py").write_text(CHECKS)
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, sys.executable, "python", "-m", "unittest", "checks")
+    command = [sys.executable, "-m", "suspectra", "investigate"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "repairs 1 test" in shown.stdout
+    assert not [line for line in shown.stderr.splitlines() if line.startswith("checks.py:")]
+
+
+@pytest.mark.parametrize("command", ["python -m unittest kata", "python -m pytest -q kata.py"])
+def test_a_module_that_has_what_it_tests_is_ranked(tmp_path, monkeypatch, command):
+    (tmp_path / "kata.py").write_text(KATA)
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, sys.executable, *command.split())
+    suspects = Localizer(make_technique("ochiai")).update(RecordingSource(tmp_path).read()).suspects(top=100)
+    assert ("kata.py", 5) in {(suspect.location.file, suspect.location.line) for suspect in suspects}
+
+
 def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = verdicts(shop)
