@@ -215,6 +215,40 @@ def test_a_module_that_has_what_it_tests_is_ranked(tmp_path, monkeypatch, comman
     assert ("kata.py", 5) in {(suspect.location.file, suspect.location.line) for suspect in suspects}
 
 
+CASES = """
+import unittest
+
+def double(n):
+    return n * 2 if n < 2 else n * 3
+
+class Doubles(unittest.TestCase):
+    n = 0
+
+    def test_double(self):
+        self.assertEqual(double(self.n), self.n + self.n)
+
+def load_tests(loader, tests, pattern):
+    for n in 1, 2, 3:
+        case = Doubles("test_double")
+        case.n = n
+        tests.addTest(case)
+    return tests
+"""
+
+
+def test_cases_of_one_method_are_tests_of_their_own(tmp_path, bare, monkeypatch):
+    (tmp_path / "test_double.py").write_text(CASES)
+    monkeypatch.chdir(tmp_path)
+    _, reported = record(tmp_path, bare, "python", "-m", "unittest")
+    assert "recorded 4 tests" in reported
+    name = "test_double.py::Doubles::test_double"
+    expected = {name: "passed", f"{name}[1]": "passed", f"{name}[2]": "failed", f"{name}[3]": "failed"}
+    assert verdicts(tmp_path) == expected
+    _, reported = record(tmp_path, bare, "python", "-m", "unittest", failed_and_affected=True)
+    assert "recorded 2 tests" in reported
+    assert verdicts(tmp_path) == expected
+
+
 def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = verdicts(shop)
