@@ -37,7 +37,7 @@ class FailureWeights:
     of_edges : ndarray of int64, shape (edges,)
         The same for each edge; of length 0 where no edges are known.
     of_changed : ndarray of int64, shape (elements,)
-        The weights of the failing tests that execute each element and for which it changed: since they passed, or, where
+        The weights of the failing tests that execute each element and for which it changed: since they passed or, where
         no pass is known, according to git.
     total : int
         The sum of the weights of all failing tests.
