@@ -80,11 +80,11 @@ def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
 
     is_c, by_pytest = (workspace / "CMakeLists.txt").is_file(), any((workspace / name).exists() for name in _PYTEST)
     if is_c:
-        yield f"{_RECORD_C} --ctest build", "run the tests of what is built in build/, and record them"
+        yield _in(workspace, f"{_RECORD_C} --ctest build"), "run the tests of what is built in build/, and record them"
     if not by_pytest and runs_unittest(_DJANGO, str(workspace)):
-        yield f"suspectra record -- {shlex.join(_DJANGO)}", "run the tests, and record them"
+        yield _in(workspace, f"suspectra record -- {shlex.join(_DJANGO)}"), "run the tests, and record them"
     elif by_pytest or not is_c:
-        yield _RECORD, "run the tests, and record them"
+        yield _in(workspace, _RECORD), "run the tests, and record them"
     yield "suspectra -h", "list all commands"
 
 
@@ -95,49 +95,66 @@ def _after_none(workspace: Path) -> tuple[str, str]:
 
     selection = select(str(workspace))
     if selection.known:
-        return _again(selection), "run what a change can affect"
+        return _again(workspace, selection), "run what a change can affect"
     if (workspace / RECORDING_C).is_dir():
         return _record_c_again(workspace), "record the tests again"
     return next(_first_commands(workspace))
 
 
-def _again(selection: Selection) -> str:
-    """Run what is needed, in the way of the last run."""
-    folder, command = selection.folder, safe(shlex.join(selection.command))
-    if not folder:
-        return f"suspectra record --failed-and-affected -- {command}"
-    workspace = shlex.quote(os.path.relpath(os.curdir, folder))
-    record = f"suspectra record --workspace {workspace} --failed-and-affected -- {command}"
-    return f"(cd {safe(shlex.quote(folder))} && {record})"
+def _again(workspace: Path, selection: Selection) -> str:
+    """Run what is needed, in the way of the last run, and where that ran."""
+    folder = workspace / selection.folder
+    options = f"{_option(workspace, folder)} --failed-and-affected"
+    return _in(folder, f"suspectra record{options} -- {safe(shlex.join(selection.command))}")
+
+
+def _option(workspace: Path, folder: Path) -> str:
+    """What a command in a folder needs to be about the workspace."""
+    path = _relative(workspace, folder)
+    return "" if path == os.curdir else f" --workspace {safe(shlex.quote(path))}"
+
+
+def _in(folder: Path, command: str) -> str:
+    """A command that runs in a folder, as it is typed in the current one."""
+    path = _relative(folder, Path.cwd())
+    return command if path == os.curdir else f"(cd {safe(shlex.quote(path))} && {command})"
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return os.path.relpath(path, folder)
+    except ValueError:  # on another drive
+        return os.path.abspath(path)
 
 
 def _record_c_again(workspace: Path) -> str:
-    """Record tests of C and C++ as in the last run."""
+    """Record tests of C and C++ as in the last run, whose paths are relative to the workspace."""
     from suspectra.evidence.c_store import FOLDER, CRecording
 
     recording = CRecording(workspace / FOLDER, workspace)
     with suppress(EvidenceError):
         recording.update()
-    return shlex.join(["suspectra", *recording.command]) if recording.command else f"{_RECORD_C} …"
+    return _in(workspace, shlex.join(["suspectra", *recording.command]) if recording.command else f"{_RECORD_C} …")
 
 
 def _next_commands(workspace: Path, localized: Localized, selection: Selection) -> Iterator[tuple[str, str]]:
     """What to do about failing tests."""
     affected = len(selection.affected)
     failed = localized.report.spectrum.counts.failed
+    option = _option(workspace, Path.cwd())
     first = (localized.groups[0].report if localized.groups else localized.report).suspect(0).location
     if affected:
-        yield _again(selection), f"run these {many(failed + affected, 'test')}"
-    yield "suspectra rank", "list all suspects"
-    yield f"suspectra explain {first.file}:{first.line}", "why this line comes first"
+        yield _again(workspace, selection), f"run these {many(failed + affected, 'test')}"
+    yield f"suspectra rank{option}", "list all suspects"
+    yield f"suspectra explain{option} {first.file}:{first.line}", "why this line comes first"
     if _is_recording(localized.evidence):
-        yield "suspectra investigate", "find what makes them pass"
+        yield f"suspectra investigate{option}", "find what makes them pass"
     if localized.evidence.is_c:
         again = _record_c_again(workspace)
         built = "after a change, build and" if " --make " in again else "after a change and a build,"
         yield again, f"{built} record the tests again"
     elif not affected:
-        yield _again(selection), "after a change, run those"
+        yield _again(workspace, selection), "after a change, run those"
 
 
 def _selection(workspace: Path, evidence: Evidence) -> Selection:

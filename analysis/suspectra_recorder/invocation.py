@@ -33,6 +33,31 @@ def is_by_module(started: Sequence[str]) -> bool:
     return bool(started) and os.path.basename(started[0]) == "__main__.py"
 
 
+def named_files(config: pytest.Config) -> list[str]:
+    """What pytest collects since it is named.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        Of the run.
+
+    Returns
+    -------
+    list of str
+        Files, folders and node ids. Empty where doctests are collected, too: then the files are not only tests.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> config = SimpleNamespace(known_args_namespace=SimpleNamespace(file_or_dir=["checks.py"]))
+    >>> named_files(config)
+    ['checks.py']
+    """
+    options = getattr(config, "known_args_namespace", None) or config.option
+    named: list[str] = getattr(options, "file_or_dir", None) or config.getini("testpaths")
+    return [] if getattr(options, "doctestmodules", False) else named
+
+
 def invocation(config: pytest.Config, *, by_module: bool) -> dict[str, object]:
     """Say how pytest was started.
 

@@ -23,9 +23,10 @@ from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import named
 from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.invocation import invocation, is_by_module
+from suspectra_recorder.invocation import invocation, is_by_module, named_files
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.options import OPTIONS, SUSPECTS
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
@@ -78,12 +79,14 @@ def start(config: pytest.Config) -> None:
         choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
     by_module = settings.by_module or is_by_module(sys.argv)
     settings = replace(settings, recorder=choice.recorder, by_module=by_module)  # for the workers of pytest-xdist too
+    files, folder = named_files(config), str(config.invocation_params.dir)
     scope = Scope(
         settings.workspace,
         settings.sources,
         include_tests=settings.include_tests,
-        patterns=test_patterns(config.getini("python_files"), _named(config), str(config.invocation_params.dir)),
+        patterns=test_patterns(config.getini("python_files"), files, folder),
     )
+    take_tests(scope, files, folder)
     try:
         recorder = Recorder(
             scope,
@@ -106,13 +109,6 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(_Reports(session), "suspectra-reports")
     config.add_cleanup(session.end)
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
-
-
-def _named(config: pytest.Config) -> list[str]:
-    """What pytest collects by name; with doctests these are not only tests."""
-    options = getattr(config, "known_args_namespace", config.option)
-    named: list[str] = getattr(options, "file_or_dir", None) or config.getini("testpaths")
-    return [] if getattr(options, "doctestmodules", False) else named
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:

@@ -53,6 +53,9 @@ class Scope:
     (False, True)
     >>> scope.contains(str(folder / "shop")), scope.contains(str(folder / "node_modules"))
     (True, False)
+    >>> scope.take_as_test(str((folder / "shop" / "cart.py").resolve()))
+    >>> print(scope(str(folder / "shop" / "cart.py")))
+    None
     """
 
     def __init__(
@@ -126,6 +129,19 @@ class Scope:
             return True
         full = path.replace(os.sep, "/")
         return any(matches(os.path.normcase(full if whole else base)) for whole, matches in self._matches)
+
+    def take_as_test(self, path: str) -> None:
+        """Take a file for a test module, whatever it is called.
+
+        Parameters
+        ----------
+        path : str
+            Absolute, without links.
+        """
+        pattern = _pattern_of(path)
+        self.patterns = (*self.patterns, pattern)
+        self._matches.append((True, _matcher(pattern)))
+        self._holds_tests.clear()
 
     def is_test_code(self, path: str) -> bool:
         """Whether a recorded file is test code: a test module, or support code in a folder of tests.
@@ -262,9 +278,13 @@ def test_patterns(python_files: Iterable[str], arguments: Iterable[str], folder:
     for argument in arguments:
         file = argument.partition("::")[0]
         if _CALLED_LIKE_TESTS.fullmatch(os.path.basename(file).lower()):
-            path = os.path.realpath(os.path.join(folder, file)).replace(os.sep, "/")
-            patterns.append(_WILD.sub(r"[\g<0>]", path))
+            patterns.append(_pattern_of(os.path.realpath(os.path.join(folder, file))))
     return patterns
+
+
+def _pattern_of(path: str) -> str:
+    """The pattern that only one file matches."""
+    return _WILD.sub(r"[\g<0>]", path.replace(os.sep, "/"))
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:

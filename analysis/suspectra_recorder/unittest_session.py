@@ -10,7 +10,7 @@ import atexit
 import functools
 import inspect
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from unittest import loader as loading
@@ -27,6 +27,7 @@ from suspectra_recorder.instrumentation.own import os, sys, time
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import CollectionError, describe, one_line
 from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
@@ -34,6 +35,7 @@ from suspectra_recorder.scope import Scope
 from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
+from suspectra_recorder.unittest_suites import distinct_names, leave_out, tests_of
 
 PATTERNS = ("test*.py", "*_test.py")
 _MAX_MESSAGE = 500
@@ -181,6 +183,7 @@ class _Session:
         self.loading = ""  # the name that the loader is asked for
         self.unloaded: dict[int, tuple[Any, CollectionError]] = {}  # by id: tests that stand for what can't be loaded
         self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
+        self.names: dict[int, str] = {}  # by id, of the tests of the suite that runs
         self.setups: list[Any] = []  # what setups ran for the test that comes next
         self.selection = Selection.read(settings.selection) or Selection({}, ())
         self.known = {*self.selection.left_out, *self.selection.chosen}
@@ -190,6 +193,7 @@ class _Session:
         self.explanations = Explanations(recorder)
         self.tracebacks = Tracebacks(recorder.scope)
         self.new = 0
+        self.deselected: int | None = None  # None until a suite runs in this process
 
     def install(self) -> None:
         """Patch unittest so that its tests are recorded."""
@@ -237,7 +241,7 @@ class _Session:
         """
         made = make(name, exception, *arguments, **more)
         error = self._describe(sys.exc_info()[1] or exception, self.loading or name)
-        self.unloaded.update((id(test), (test, error)) for test in _tests_of(made[0]))
+        self.unloaded.update((id(test), (test, error)) for test in tests_of(made[0]))
         return made
 
     def _describe(self, error: BaseException, name: str) -> CollectionError:
@@ -253,7 +257,7 @@ class _Session:
         return describe(error, scope.name, scope.root, collector=name)
 
     def _report_unloaded(self, suite: Any) -> None:
-        for test in _tests_of(suite):
+        for test in tests_of(suite):
             if known := self.unloaded.pop(id(test), None):
                 self.broken[known[1].collector] = None
                 self.recorder.not_collected(known[1])
@@ -263,15 +267,19 @@ class _Session:
     def _run_suite(self, run: Callable[..., Any], suite: Any, result: Any, *arguments: Any, **more: Any) -> Any:
         if self.running or getattr(result, "_testRunEntered", False):
             return run(suite, result, *arguments, **more)  # a part of what is being run
-        tests = [test for test in _tests_of(suite) if type(test).__module__ != _OWN]
-        names = {id(test): self._name(test) for test in tests}
+        tests = [test for test in tests_of(suite) if type(test).__module__ != _OWN]
+        take_tests(self.recorder.scope, map(self._path, tests), "")
+        names = self.names = distinct_names(tests, self._name)
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
         untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]
         self._report_unloaded(suite)
         self._report_collected([*names.values(), *untried])
+        self.deselected = len(left_out) + (self.deselected or 0)
         if left_out:
-            _leave_out(suite, left_out)
+            leave_out(suite, left_out)
+            if len(left_out) == len(names) and self.selection.left_out:
+                _succeed_without_tests()
         self.new += sum(name not in self.known for name in names.values()) if self.known else 0
         self.progress.collected(len(tests) - len(left_out))
         classes: dict[str, list[Any]] = {}
@@ -283,6 +291,7 @@ class _Session:
             return run(suite, result, *arguments, **more)
         finally:
             undo()
+            self.names = {}
             self.recorder.outside()
 
     def _is_needless(self, name: str) -> bool:
@@ -420,6 +429,8 @@ class _Session:
 
     def _name(self, test: Any) -> str:
         """The name that pytest gives the test, so that either runner can use what the other recorded."""
+        if (known := self.names.get(id(test))) is not None:
+            return known
         path = self._path(test)
         file = self.recorder.scope.name(path) if path else None
         method = getattr(test, "_testMethodName", None)
@@ -444,8 +455,10 @@ class _Session:
             self.errors.attempt("the end", step)
 
     def _report(self) -> None:
-        status = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
+        status: dict[str, Any] = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
         errors = [error.as_dict() for error in self.recorder.errors]
+        if self.deselected is not None:
+            status["deselected"] = self.deselected
         report_status(self.settings, {**status, "objection": self.objection, "errors": errors})
 
     def _compact(self) -> None:
@@ -466,6 +479,13 @@ def _ended(outcome: _Outcome) -> bool:
     return False
 
 
+def _succeed_without_tests() -> None:
+    """No test is affected, which is a success, and from Python 3.12 on unittest has a status of its own for no test."""
+    main = sys.modules.get("unittest.main")
+    if hasattr(main, "_NO_TESTS_EXITCODE"):
+        main._NO_TESTS_EXITCODE = 0
+
+
 def _owners(name: str) -> tuple[str, str]:
     """The names of the class and the module of a test."""
     return name.rpartition("::")[0], name.partition("::")[0]
@@ -473,22 +493,3 @@ def _owners(name: str) -> tuple[str, str]:
 
 def _class_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _tests_of(suite: Any) -> Iterator[Any]:
-    """The tests of a suite and of the suites in it."""
-    try:
-        for test in suite:
-            if isinstance(test, suites.BaseTestSuite):
-                yield from _tests_of(test)
-            elif isinstance(test, unittest.TestCase):
-                yield test
-    except TypeError:
-        return
-
-
-def _leave_out(suite: Any, left_out: set[int]) -> None:
-    suite._tests = [test for test in suite._tests if id(test) not in left_out]
-    for test in suite._tests:
-        if isinstance(test, suites.BaseTestSuite):
-            _leave_out(test, left_out)

@@ -1,4 +1,4 @@
-"""`investigate` and `rank --technique investigation` rank alike, also where git knows of a change."""
+"""What commands say and how they rank where only git knows of a change."""
 
 import json
 import subprocess
@@ -15,19 +15,31 @@ def suspectra(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
-def test_an_investigation_knows_what_changed_according_to_git(tmp_path):
-    (tmp_path / "fees.py").write_text(FEES)
-    (tmp_path / "test_fees.py").write_text(TESTS)
+def changed_in_git(folder):
+    """A recording of tests that fail since a change that is not committed yet."""
+    (folder / "fees.py").write_text(FEES)
+    (folder / "test_fees.py").write_text(TESTS)
     for words in (
         ["init", "--quiet", "--initial-branch=main"],
         ["add", "."],
         ["commit", "--quiet", "--message", "Begin"],
     ):
-        subprocess.run([*GIT, *words], cwd=tmp_path, check=True)
-    (tmp_path / "fees.py").write_text(FEES.replace("20", "30"))
-    suspectra(tmp_path, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+        subprocess.run([*GIT, *words], cwd=folder, check=True)
+    (folder / "fees.py").write_text(FEES.replace("20", "30"))
+    suspectra(folder, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+def test_an_investigation_knows_what_changed_according_to_git(tmp_path):
+    changed_in_git(tmp_path)
     investigated = json.loads(suspectra(tmp_path, "investigate", "--seconds", "20", "--format", "json"))
     ranked = json.loads(suspectra(tmp_path, "rank", "--technique", "investigation", "--format", "json"))
     places = [[(one["line"], one["score"]) for one in found["suspects"]] for found in (investigated, ranked)]
     assert places[0] == places[1]
     assert places[0][0][0] == 1
+
+
+def test_an_explanation_does_not_say_that_a_test_passed_where_only_git_knows_of_the_change(tmp_path):
+    changed_in_git(tmp_path)
+    explained = " ".join(suspectra(tmp_path, "explain", "fees.py:1").split())
+    assert "C = r of those for which it changed, since they passed or according to git;" in explained
+    assert "Changed, according to git" in explained

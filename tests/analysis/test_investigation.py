@@ -223,6 +223,26 @@ def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
 # what is printed
 
 
+def test_a_test_that_does_not_come_there_so_often_is_not_left_to_try(tmp_path, monkeypatch, capsys):
+    (tmp_path / "words.py").write_text(
+        "def vowels(text):\n    found = 0\n    for letter in text:\n"
+        "        if letter in 'aeio':\n            found += 1\n    return found\n"
+    )
+    (tmp_path / "test_words.py").write_text(
+        "from words import vowels\n\n\ndef test_long():\n    assert vowels('cacatu') == 3\n\n\n"
+        "def test_short():\n    assert vowels('tu') == 1\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    record = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(record, capture_output=True, check=False)
+    assert run(["investigate", "--technique", "switching"]) == 0
+    assert "all that it alters was tried" in capsys.readouterr().out
+    assert run(["explain", "words.py:4", "--technique", "switching"]) == 0
+    said = capsys.readouterr().out
+    assert "\n1 failing test passes if this comes out true the 3rd time.\n" in said
+    assert "not tried" not in said
+
+
 def test_findings_are_folded_by_statement():
     out = io.StringIO()
     progress = InvestigationProgress(out, 3, lambda file, line: 4 if line == 5 else line)

@@ -141,6 +141,114 @@ def test_other_ways_to_run_unittest(shop, bare, monkeypatch, command, recorded):
     assert len(RecordingSource(shop).read().tests) == recorded
 
 
+CHECKS = """
+import unittest
+from shop.price import total
+
+def prices():
+    return [1, 2]
+
+class Totals(unittest.TestCase):
+    def test_two(self):
+        self.assertEqual(total(prices()), 3)
+
+    def test_none(self):
+        self.assertEqual(total([]), 0)
+"""
+KATA = """
+import unittest
+
+def total(prices):
+    return sum(prices) - 1
+
+class Totals(unittest.TestCase):
+    def test_two(self):
+        self.assertEqual(total([1, 2]), 3)
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+TOTAL = "def total(prices):\n    last = len(prices) - 1\n    return sum(prices[:last])\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m unittest checks",
+        "python -m unittest checks.Totals.test_two checks.Totals.test_none",
+        "python -m unittest discover -p check*.py",
+        "python -m pytest -q -p no:cacheprovider checks.py",
+        "python -m pytest -q -p no:cacheprovider -o python_files=check*.py",
+    ],
+)
+def test_a_module_with_tests_of_other_code_is_test_code_whatever_it_is_called(tmp_path, monkeypatch, command):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "price.py").write_text(TOTAL)
+    (tmp_path / "checks.py").write_text(CHECKS)
+    monkeypatch.chdir(tmp_path)
+    assert record(tmp_path, sys.executable, *command.split())[0] == 1
+    evidence = RecordingSource(tmp_path).read()
+    assert {file.path: file.is_test for file in evidence.files if "checks" in file.path}.get("checks.py", True)
+    assert set(lines(tmp_path)["checks.py::Totals::test_two"]) >= {("shop/price.py", 2), ("shop/price.py", 3)}
+    suspects = Localizer(make_technique("evidence")).update(evidence).suspects(top=100)
+    assert {suspect.location.file for suspect in suspects} == {"shop/price.py"}
+
+
+def test_a_module_with_tests_of_other_code_is_not_altered(tmp_path, monkeypatch):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "price.py").write_text(TOTAL)
+    (tmp_path / "checks.py").write_text(CHECKS)
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, sys.executable, "python", "-m", "unittest", "checks")
+    command = [sys.executable, "-m", "suspectra", "investigate"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "repairs 1 test" in shown.stdout
+    assert not [line for line in shown.stderr.splitlines() if line.startswith("checks.py:")]
+
+
+@pytest.mark.parametrize("command", ["python -m unittest kata", "python -m pytest -q kata.py"])
+def test_a_module_that_has_what_it_tests_is_ranked(tmp_path, monkeypatch, command):
+    (tmp_path / "kata.py").write_text(KATA)
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, sys.executable, *command.split())
+    suspects = Localizer(make_technique("ochiai")).update(RecordingSource(tmp_path).read()).suspects(top=100)
+    assert ("kata.py", 5) in {(suspect.location.file, suspect.location.line) for suspect in suspects}
+
+
+CASES = """
+import unittest
+
+def double(n):
+    return n * 2 if n < 2 else n * 3
+
+class Doubles(unittest.TestCase):
+    n = 0
+
+    def test_double(self):
+        self.assertEqual(double(self.n), self.n + self.n)
+
+def load_tests(loader, tests, pattern):
+    for n in 1, 2, 3:
+        case = Doubles("test_double")
+        case.n = n
+        tests.addTest(case)
+    return tests
+"""
+
+
+def test_cases_of_one_method_are_tests_of_their_own(tmp_path, bare, monkeypatch):
+    (tmp_path / "test_double.py").write_text(CASES)
+    monkeypatch.chdir(tmp_path)
+    _, reported = record(tmp_path, bare, "python", "-m", "unittest")
+    assert "recorded 4 tests" in reported
+    name = "test_double.py::Doubles::test_double"
+    expected = {name: "passed", f"{name}[1]": "passed", f"{name}[2]": "failed", f"{name}[3]": "failed"}
+    assert verdicts(tmp_path) == expected
+    _, reported = record(tmp_path, bare, "python", "-m", "unittest", failed_and_affected=True)
+    assert "recorded 2 tests" in reported
+    assert verdicts(tmp_path) == expected
+
+
 def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = verdicts(shop)
@@ -261,6 +369,24 @@ def test_only_failed_and_affected_tests_run(shop, bare):
     assert {name for name in old if old[name] == new[name]} >= passed
     assert new["tests/test_shop.py::TestStock::test_a"] > old["tests/test_shop.py::TestStock::test_a"]
     assert "reached by what changed" in reported
+
+
+def test_a_run_without_tests_says_why(shop, bare):
+    status, reported = record(shop, bare, "python", "-m", "unittest", "-k", "nothing")
+    assert status == (5 if sys.version_info >= (3, 12) else 0)
+    assert reported.splitlines()[-1] == "suspectra: no tests were run"
+    assert "in this process" not in reported
+
+
+def test_a_run_that_needs_no_test_is_a_success(tmp_path, bare, monkeypatch):
+    (tmp_path / "test_sum.py").write_text(
+        "import unittest\n\nclass Sums(unittest.TestCase):\n    def test(self):\n        self.assertEqual(1 + 1, 2)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, bare, "python", "-m", "unittest")
+    status, reported = record(tmp_path, bare, "python", "-m", "unittest", failed_and_affected=True)
+    assert status == 0
+    assert reported.splitlines()[-1].startswith("suspectra: recorded 0 tests")
 
 
 def test_chosen_tests_run_alone_and_say_how_they_get_on(shop, bare):

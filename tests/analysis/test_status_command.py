@@ -215,6 +215,35 @@ def test_the_command_works_where_the_run_was_made_elsewhere(tmp_path, status):
     assert "✗ 1 test" in status(tmp_path)[1]
 
 
+def next_commands(shown):
+    """What is to be typed: the purpose is after two spaces, or on a line of its own."""
+    lines = shown[shown.index("Next:") :].splitlines()[1:]
+    return [line[2:].partition("  ")[0] for line in lines if line.startswith(("  suspectra", "  (cd"))]
+
+
+def test_the_commands_for_another_folder_work_in_the_current_one(recorded, status, tmp_path):
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    _, out, _ = status(elsewhere, "status", "--workspace", recorded)
+    commands = next_commands(out)
+    assert [command.split()[1] for command in commands[:2]] == ["rank", "explain"]
+    assert commands[-1].startswith("(cd ")
+    for command in commands:
+        typed = command.replace("suspectra ", f"{sys.executable} -m suspectra ")
+        done = subprocess.run(typed, shell=True, cwd=elsewhere, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stderr
+        assert "shop/vouchers.py" in done.stdout or "failed" in done.stdout
+    assert next_commands(status(recorded)[1])[:1] == ["suspectra rank"]
+
+
+def test_a_folder_without_a_recording_elsewhere(status, tmp_path):
+    (tmp_path / "reckoner" / "build").mkdir(parents=True)
+    (tmp_path / "reckoner" / "CMakeLists.txt").write_text("project(reckoner)\n")
+    _, out, _ = status(tmp_path, "status", "--workspace", "reckoner")
+    assert next_commands(out)[0] == "(cd reckoner && suspectra record-c --ctest build)"
+    assert next_commands(out)[-1] == "suspectra -h"
+
+
 def recorded_again(root, *options, stderr=subprocess.PIPE):
     command = [sys.executable, "-m", "suspectra", "record", *options, "--", "pytest", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=stderr, check=False, timeout=120)

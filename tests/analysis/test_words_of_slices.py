@@ -118,8 +118,8 @@ def line(text):
 def test_a_decision_that_led_to_a_call_of_a_method_did_change_the_object(tree, test, decision):
     found = tree(test)
     assert f"not changed by {line(decision)} → false" in found
-    assert f"changed after {line(decision)}  (time 2) → true" in found
-    assert f"not changed by {line(decision)}  (time 2)" not in found
+    assert f"changed after {line(decision)}  (the 2nd time) → true" in found
+    assert f"not changed by {line(decision)}  (the 2nd time)" not in found
 
 
 def test_a_decision_about_a_constant_argument_is_no_reason_for_what_reads_it(tree):

@@ -76,12 +76,19 @@ export function stepTitle({ why, source, value, file, line }: Step): string {
   return [why, value ? `${text}  → ${value}` : text].filter(Boolean).join(' ');
 }
 
+const ENDINGS = { one: 'st', two: 'nd', few: 'rd' } as Partial<Record<Intl.LDMLPluralRule, string>>;
+
+function ordinal(number: number): string {
+  const rule = new Intl.PluralRules('en', { type: 'ordinal' }).select(number);
+  return `${number}${ENDINGS[rule] ?? 'th'}`;
+}
+
 /** Which time a statement was executed, if that is worth a word. */
 function time(instance: number): string[] {
   if (instance === 0) {
     return [t('at import')];
   }
-  return instance > 1 ? [t('time {0}', instance)] : [];
+  return instance > 1 ? [t('the {0} time', ordinal(instance))] : [];
 }
 
 /** The second text of a row: where it is, which time, and how much is elsewhere. */

@@ -10,8 +10,8 @@ const step: Step = {
 
 it('says which time a statement was executed, unless it was the first', () => {
   expect(stepDetail(step)).toBe('tax.py:2');
-  expect(stepDetail({ ...step, instance: 3, more: 1 })).toBe('tax.py:2 · time 3 · 1 more elsewhere');
-  expect(stepLabel({ ...step, instance: 3 })).toBe('from RATE = 0.7, value 0.7, shop/tax.py, line 2, time 3');
+  expect(stepDetail({ ...step, instance: 3, more: 1 })).toBe('tax.py:2 · the 3rd time · 1 more elsewhere');
+  expect(stepLabel({ ...step, instance: 3 })).toBe('from RATE = 0.7, value 0.7, shop/tax.py, line 2, the 3rd time');
 });
 
 it('says that it was executed while its module was imported', () => {

@@ -11,6 +11,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.dependences.narrowing import Causes
 from suspectra.dependences.trace import DependenceTrace
+from suspectra.quantity import ordinal
 
 MAX_AROUND = 20
 """Statements around the root causes that are listed."""
@@ -39,7 +40,7 @@ class State(NamedTuple):
     Examples
     --------
     >>> print(State("cart.py", 8, 8, 2, "false"))
-    cart.py:8 (2nd time): false
+    cart.py:8 (the 2nd time): false
     >>> State("cart.py", 8, 8, 2, "false", 7, "member").place
     ('cart.py', 8, 7, 'member')
     """
@@ -58,7 +59,7 @@ class State(NamedTuple):
         return self.file, self.line, self.column, self.operand
 
     def __str__(self) -> str:
-        time = "" if self.instance == 1 else f" ({_nth(self.instance)} time)"
+        time = "" if self.instance == 1 else f" (the {ordinal(self.instance)} time)"
         return f"{self.file}:{self.line}{time}" + (f": {self.value}" if self.value else "")
 
 
@@ -391,8 +392,3 @@ def _lines(states: Sequence[State]) -> str:
         if state.line not in lines:
             lines.append(state.line)
     return " and ".join(f"{file}:{', '.join(map(str, sorted(lines)[:5]))}" for file, lines in by_file.items())
-
-
-def _nth(number: int) -> str:
-    last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{last}"

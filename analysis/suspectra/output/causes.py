@@ -104,8 +104,8 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
     >>> write_text(again, sys.stdout, Sources(folder))
     <BLANKLINE>
     Suspected causes of test_sum
-      cart.py:2             return sum(prices) - 1  → 3
-      cart.py:2 (5th time)  return sum(prices) - 1  → 3
+      cart.py:2                 return sum(prices) - 1  → 3
+      cart.py:2 (the 5th time)  return sum(prices) - 1  → 3
     <BLANKLINE>
     4 altered runs in 0.5 s; the search came to its end
     """

@@ -11,6 +11,7 @@ from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
 from suspectra.dependences.slices import Branch, Slice, Step
 from suspectra.output.terminal import fit, safe
+from suspectra.quantity import ordinal
 
 if TYPE_CHECKING:
     from suspectra.output.slices import LineOf
@@ -165,11 +166,11 @@ def box_of(at: tuple[float, float], place: str, instance: int, source: str, valu
 
     Examples
     --------
-    >>> "cart.py:8" in box_of((0, 0), "cart.py:8", 1, "total = 30", "30")
+    >>> "cart.py:8  the 2nd time" in box_of((0, 0), "cart.py:8", 2, "total = 30", "30")
     True
     """
     x, y = at
-    times = f"  ×{instance}" if instance > 1 else "" if instance else "  at import"
+    times = f"  the {ordinal(instance)} time" if instance > 1 else "" if instance else "  at import"
     shown = fit(safe(place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
     tip = f"{place}: {source}" + (f" → {safe(value)}" if value else "")
     lines = [

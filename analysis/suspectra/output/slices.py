@@ -10,7 +10,7 @@ from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
 from suspectra.dependences.slices import Branch, Slice
 from suspectra.output.terminal import Style, fit, safe, terminal_width
-from suspectra.quantity import many
+from suspectra.quantity import many, ordinal
 
 if TYPE_CHECKING:
     from suspectra.dependences.slices import Step
@@ -126,16 +126,16 @@ def step_in_words(step: Step, line_of: LineOf) -> str:
     Returns
     -------
     str
-        Place, source, and how often the place was executed if more than once, or that it was while it was imported.
+        Place, source, and which time the place was executed if not the first, or that it was while it was imported.
 
     Examples
     --------
     >>> from suspectra.dependences.slices import Step
     >>> step = Step(4, "cart.py", 8, 8, 4, "value", 2, "30", None, False)
     >>> step_in_words(step, lambda file, line: "    total = 30")
-    'cart.py:8  total = 30  (time 2)'
+    'cart.py:8  total = 30  (the 2nd time)'
     """
-    again = f"  (time {step.instance})" if step.instance > 1 else "" if step.instance else "  (at import)"
+    again = f"  (the {ordinal(step.instance)} time)" if step.instance > 1 else "" if step.instance else "  (at import)"
     return safe(f"{step.place}  {step.operand or line_of(step.file, step.line).strip()}{again}")
 
 

@@ -4,8 +4,8 @@ Five keys are compared one after the other, higher first:
 
 1. S + w C: S is the highest Kulczynski2 of the statement and of the branches that leave it, 0 for a line of C or C++
    that only opens or only closes a function; C is the weighted share of the failing tests that execute the statement
-   and passed before it changed, among those that passed before something changed; w is 0.3 divided by the number of
-   statements for which C is not 0, and at least 0.1;
+   and for which it changed, since they passed or according to git, among those for which anything did; w is 0.3 divided
+   by the number of statements for which C is not 0, and at least 0.1;
 2. Kulczynski2 of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others, then definitions;
@@ -280,7 +280,7 @@ def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
 
 
 def _for_change(weights: FailureWeights) -> int:
-    """What a change adds to the first key if all tests that failed after a change execute it.
+    """What a change adds to the first key if the statement changed for all failing tests for which anything did.
 
     It is small, so that it decides among similar scores alone, and does little harm where the change is not the fault.
     The fewer statements changed, the more probable it is that it is this one.

@@ -37,10 +37,11 @@ class FailureWeights:
     of_edges : ndarray of int64, shape (edges,)
         The same for each edge; of length 0 where no edges are known.
     of_changed : ndarray of int64, shape (elements,)
-        The weights of the failing tests that execute each element and passed before it changed.
+        The weights of the failing tests that execute each element and for which it changed: since they passed or, where
+        no pass is known, according to git.
     after_change : int
-        The sum of the weights of the failing tests that passed before something changed. Where that is only assumed,
-        since git knows of a change, a test counts if it executes something that changed: others may have failed before.
+        The sum of the weights of the failing tests for which anything changed. Where that is known from git alone, a
+        test counts if it executes something that changed: others may have failed before.
     total : int
         The sum of the weights of all failing tests.
     tests : Counter

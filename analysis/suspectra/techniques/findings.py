@@ -200,7 +200,7 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     -------
     list of str
         A sentence for each thing after which a test passes, that of most tests first. It says how many failing tests
-        were not tried, unless it is about a value: each test has its own.
+        were not tried, unless it is about a value or about a single time: each test has its own.
 
     Examples
     --------
@@ -211,22 +211,24 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     ('The failing test passes if this comes out true the 2nd time (where it is noticed).', 1)
     >>> from dataclasses import replace
     >>> findings_in_words([replace(made, guard=False)], 3)
-    ['1 of 3 failing tests passes if this comes out true the 2nd time; 2 others were not tried.']
+    ['1 failing test passes if this comes out true the 2nd time.']
+    >>> findings_in_words([replace(made, guard=False, instance=EVERY)], 3)
+    ['1 of 3 failing tests passes if this comes out true; 2 others were not tried.']
     """
     tests: dict[str, set[str]] = {}
     tried: dict[str, set[str]] = {}
-    values: set[str] = set()
+    own: set[str] = set()  # alterations that other tests need not have
     guard = False
     for one in sorted(made, key=lambda one: (one.instance != EVERY, one.instance)):
         tried.setdefault(one.condition, set()).add(one.test)
         if one.outcome.repairs:
             tests.setdefault(one.condition, set()).add(one.test)
             guard |= one.guard
-            if one.kind == "value":
-                values.add(one.condition)
+            if one.kind == "value" or one.instance != EVERY:
+                own.add(one.condition)
     by_frequency = sorted(tests.items(), key=lambda item: -len(item[1]))
     sentences = [
-        _passing(len(names), len(tried[condition]), failed, condition, is_value=condition in values)
+        _passing(len(names), len(tried[condition]), failed, condition, is_own=condition in own)
         for condition, names in by_frequency[:_MAX_LISTED]
     ]
     if len(by_frequency) > _MAX_LISTED:
@@ -236,12 +238,12 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     return sentences
 
 
-def _passing(count: int, tried: int, failed: int, condition: str, *, is_value: bool) -> str:
+def _passing(count: int, tried: int, failed: int, condition: str, *, is_own: bool) -> str:
     """Which tests pass after one alteration that was tried with some of the failing ones."""
     passes = f"{'passes' if count == 1 else 'pass'} {condition}"
     if failed == 1:
         return f"The failing test {passes}."
-    if tried < failed and is_value:
+    if tried < failed and is_own:
         return f"{many(count, 'failing test')} {passes}."
     left = failed - tried
     others = f"; {many(left, 'other')} {'was' if left == 1 else 'were'} not tried" if left > 0 else ""

@@ -28,6 +28,7 @@ from suspectra_recorder.experiments.pauses import Pauses
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
+from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.scope import Scope, test_patterns
 from suspectra_recorder.tracebacks import raised_by_example, type_names
 from suspectra_recorder.unseen import imported_files
@@ -152,8 +153,10 @@ class _Machine:
     def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> Iterator[None]:
         """Learn what test code is, and leave pytest-cov out."""
         leave_out_coverage(early_config)
-        patterns = test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
+        folder = str(early_config.invocation_params.dir)
+        patterns = test_patterns(early_config.getini("python_files"), args, folder)
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
+        take_tests(self._scope, args, folder)
         self.hook.move(self._scope)
         self._names.clear()
         yield

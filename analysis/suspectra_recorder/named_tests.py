@@ -1,0 +1,97 @@
+"""Test modules that are not called like ones: a runner loads them since they are named, or by a pattern of its own."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+if TYPE_CHECKING:
+    import ast
+
+    from suspectra_recorder.scope import Scope
+
+__builtins__ = own.builtins
+
+_CASE = re.compile(r"Test|Case")  # in the names of unittest's classes, and of those that others derive from them
+
+
+def take_tests(scope: Scope, files: Iterable[str], folder: str) -> None:
+    r"""Let a scope take files for test modules that have tests of unittest for other files of the workspace.
+
+    Such a file may have code of its own, which is not ranked then. One that imports nothing of the workspace has in
+    itself what it tests.
+
+    Parameters
+    ----------
+    scope : Scope
+        Of the workspace.
+    files : iterable of str
+        What a runner is asked for, or has loaded; names of tests may follow. Anything else does no harm.
+    folder : str
+        To which they are relative.
+
+    Examples
+    --------
+    >>> from suspectra_recorder.scope import Scope
+    >>> cases = "import unittest\n\nclass Prices(unittest.TestCase):\n    pass\n"
+    >>> for name, text in {"price": "vat = 20\n", "checks": f"import price\n{cases}", "kata": cases}.items():
+    ...     _ = (folder / f"{name}.py").write_text(text)
+    >>> scope = Scope(str(folder))
+    >>> take_tests(scope, ["-q", "checks.py::Prices", "kata.py"], str(folder))
+    >>> [scope.is_test_module(str(folder / name)) for name in ("checks.py", "kata.py")]
+    [True, False]
+    """
+    for name in dict.fromkeys(file.partition("::")[0] for file in files):
+        path = os.path.realpath(os.path.join(folder, name))
+        ours = path.endswith(".py") and scope.contains(os.path.dirname(path))
+        if ours and not scope.is_test_code(path) and _tests_others(path, scope):
+            scope.take_as_test(path)
+
+
+def _tests_others(path: str, scope: Scope) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            source = stream.read()
+    except OSError:
+        return False
+    with StandardLibrary():
+        from suspectra_recorder.instrumentation.own_syntax import ast
+    try:
+        nodes = list(ast.walk(ast.parse(source, path)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    cases = (base for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases)
+    if not any(_CASE.search(ast.unparse(base)) for base in cases):
+        return False
+    return any(_is_of_program(found, path, scope) for node in nodes for found in _imported(node, path, scope))
+
+
+def _imported(node: ast.AST, path: str, scope: Scope) -> Iterator[str]:
+    """The files and folders that an import may lead to, without importing anything."""
+    from suspectra_recorder.instrumentation.own_syntax import ast
+
+    where, folder = None, os.path.dirname(path)
+    if isinstance(node, ast.Import):
+        names = [one.name for one in node.names]
+        where = [folder, scope.root, *sys.path]
+    elif isinstance(node, ast.ImportFrom):
+        above = os.path.join(folder, *[os.pardir] * (node.level - 1))
+        where = [above] if node.level else [folder, scope.root, *sys.path]
+        names = [node.module] if node.module else [one.name for one in node.names]
+    if where is not None:
+        for name in names:
+            spec = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], where)
+            if spec is not None:
+                yield from [spec.origin] if spec.origin else spec.submodule_search_locations or ()
+
+
+def _is_of_program(found: str, path: str, scope: Scope) -> bool:
+    real = os.path.realpath(found)
+    ours = real if os.path.isdir(real) else os.path.dirname(real)
+    return real != path and scope.contains(ours) and not scope.is_test_code(real)

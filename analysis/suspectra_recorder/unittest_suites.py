@@ -1,0 +1,93 @@
+"""The tests in a suite of unittest."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+from unittest import suite as suites
+
+
+def tests_of(suite: Any) -> Iterator[Any]:
+    """The tests of a suite and of the suites in it.
+
+    Parameters
+    ----------
+    suite : unittest.TestSuite
+        Anything else that can be iterated will do.
+
+    Yields
+    ------
+    unittest.TestCase
+        Each test.
+
+    Examples
+    --------
+    >>> case = unittest.FunctionTestCase(print)
+    >>> list(tests_of(unittest.TestSuite([unittest.TestSuite([case])]))) == [case]
+    True
+    """
+    try:
+        for test in suite:
+            if isinstance(test, suites.BaseTestSuite):
+                yield from tests_of(test)
+            elif isinstance(test, unittest.TestCase):
+                yield test
+    except TypeError:
+        return
+
+
+def leave_out(suite: Any, left_out: Collection[int]) -> None:
+    """Take tests out of a suite.
+
+    Parameters
+    ----------
+    suite : unittest.TestSuite
+        Changed in place, with those in it.
+    left_out : collection of int
+        The ``id`` of each test that is not to run.
+
+    Examples
+    --------
+    >>> first, second = unittest.FunctionTestCase(print), unittest.FunctionTestCase(len)
+    >>> suite = unittest.TestSuite([first, second])
+    >>> leave_out(suite, {id(first)})
+    >>> list(suite) == [second]
+    True
+    """
+    suite._tests = [test for test in suite._tests if id(test) not in left_out]
+    for test in suite._tests:
+        if isinstance(test, suites.BaseTestSuite):
+            leave_out(test, left_out)
+
+
+def distinct_names(tests: Sequence[Any], name_of: Callable[[Any], str]) -> dict[int, str]:
+    """Name the tests of a suite, and number those of the same method from the second one on.
+
+    The first one keeps its name: where it is alone, as where a part of the tests runs, it is the same test.
+
+    Parameters
+    ----------
+    tests : sequence of unittest.TestCase
+        In the order of the suite.
+    name_of : callable
+        Names a test by its method.
+
+    Returns
+    -------
+    dict of int to str
+        By the ``id`` of the test.
+
+    Examples
+    --------
+    >>> cases = [unittest.FunctionTestCase(function) for function in (print, len, print)]
+    >>> list(distinct_names(cases, lambda case: case._testFunc.__name__).values())
+    ['print', 'len', 'print[1]']
+    """
+    names: dict[int, str] = {}
+    count: dict[str, int] = {}
+    for test in {id(test): test for test in tests}.values():
+        name = name_of(test)
+        before = count[name] = count.get(name, -1) + 1
+        names[id(test)] = f"{name}[{before}]" if before else name
+    return names
