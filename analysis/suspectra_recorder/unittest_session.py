@@ -455,7 +455,12 @@ class _Session:
             self.errors.attempt("the end", step)
 
     def _report(self) -> None:
-        status: dict[str, Any] = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
+        status: dict[str, Any] = {
+            "tests": self.recorder.tests,
+            "new": self.new,
+            "runner": "unittest",
+            "monitoring": self.monitoring,
+        }
         errors = [error.as_dict() for error in self.recorder.errors]
         if self.deselected is not None:
             status["deselected"] = self.deselected
