@@ -371,6 +371,24 @@ def test_only_failed_and_affected_tests_run(shop, bare):
     assert "reached by what changed" in reported
 
 
+def test_a_run_without_tests_says_why(shop, bare):
+    status, reported = record(shop, bare, "python", "-m", "unittest", "-k", "nothing")
+    assert status == (5 if sys.version_info >= (3, 12) else 0)
+    assert reported.splitlines()[-1] == "suspectra: no tests were run"
+    assert "in this process" not in reported
+
+
+def test_a_run_that_needs_no_test_is_a_success(tmp_path, bare, monkeypatch):
+    (tmp_path / "test_sum.py").write_text(
+        "import unittest\n\nclass Sums(unittest.TestCase):\n    def test(self):\n        self.assertEqual(1 + 1, 2)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, bare, "python", "-m", "unittest")
+    status, reported = record(tmp_path, bare, "python", "-m", "unittest", failed_and_affected=True)
+    assert status == 0
+    assert reported.splitlines()[-1].startswith("suspectra: recorded 0 tests")
+
+
 def test_chosen_tests_run_alone_and_say_how_they_get_on(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = {r.result.name: r.time for r in RecordingSource(shop).read().runs}

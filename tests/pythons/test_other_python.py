@@ -61,3 +61,14 @@ def test_an_environment_with_pytest_alone_is_enough(tmp_path, python, expected):
     )
     assert "by sys.monitoring" in said
     assert found["suspects"] == expected["suspects"]
+
+
+def test_unittest_without_a_test_to_run_is_a_success(tmp_path, python):
+    (tmp_path / "test_sum.py").write_text(
+        "import unittest\n\n\nclass Sums(unittest.TestCase):\n    def test(self):\n        self.assertEqual(1 + 1, 2)\n"
+    )
+    assert suspectra(tmp_path, "record", "--", python, "-m", "unittest").returncode == 0
+    again = suspectra(tmp_path, "record", "--failed-and-affected", "--", python, "-m", "unittest")
+    assert (again.returncode, again.stderr.splitlines()[-1].partition(" tests ")[0]) == (0, "suspectra: recorded 0")
+    none = suspectra(tmp_path, "record", "--", python, "-m", "unittest", "-k", "nothing")
+    assert (none.returncode, none.stderr.splitlines()[-1]) == (5, "suspectra: no tests were run")

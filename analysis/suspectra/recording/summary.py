@@ -6,7 +6,7 @@ from typing import Any
 
 from suspectra.errors import Problem
 from suspectra.quantity import many
-from suspectra.recording.endings import TESTS_FAILED, in_words
+from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
 from suspectra_recorder.log.collection import CollectionError, summary
 from suspectra_recorder.settings import recording_folder
 
@@ -60,13 +60,16 @@ def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
     lines += {str(line["objection"]) for line in status if line.get("objection")}
-    if not tests and _by_unittest(status):
-        lines.append(_ELSEWHERE)
+    deselected = [int(line["deselected"]) for line in status if "deselected" in line]
+    if not tests and code in (0, TESTS_FAILED) and _by_unittest(status):
+        if not deselected:
+            lines.append(_ELSEWHERE)
+        elif not any(deselected) and code == 0:
+            code = NO_TESTS  # as from Python 3.12 on
     if errors := _errors(status):
         lines.append(f"error: {summary(errors)}")
     elif code not in (0, TESTS_FAILED):
-        deselected = max(int(line.get("deselected", 0)) for line in status)
-        lines.append(in_words(code, unittest=_by_unittest(status), deselected=deselected))
+        lines.append(in_words(code, unittest=_by_unittest(status), deselected=max(deselected, default=0)))
     return lines
 
 
