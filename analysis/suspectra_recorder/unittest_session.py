@@ -487,8 +487,8 @@ def _ended(outcome: _Outcome) -> bool:
 def _succeed_without_tests() -> None:
     """No test is affected, which is a success, and from Python 3.12 on unittest has a status of its own for no test."""
     main = sys.modules.get("unittest.main")
-    if hasattr(main, "_NO_TESTS_EXITCODE"):
-        main._NO_TESTS_EXITCODE = 0
+    if main is not None and "_NO_TESTS_EXITCODE" in vars(main):
+        vars(main)["_NO_TESTS_EXITCODE"] = 0
 
 
 def _owners(name: str) -> tuple[str, str]:

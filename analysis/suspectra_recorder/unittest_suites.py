@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from unittest import suite as suites
 
 
-def tests_of(suite: Any) -> Iterator[Any]:
+def tests_of(suite: Iterable[object]) -> Iterator[unittest.TestCase]:
     """The tests of a suite and of the suites in it.
 
     Parameters
     ----------
-    suite : unittest.TestSuite
-        Anything else that can be iterated will do.
+    suite : iterable
+        A suite, or anything else that may hold tests; what can't be iterated holds none.
 
     Yields
     ------
@@ -37,7 +36,7 @@ def tests_of(suite: Any) -> Iterator[Any]:
         return
 
 
-def leave_out(suite: Any, left_out: Collection[int]) -> None:
+def leave_out(suite: suites.BaseTestSuite, left_out: Collection[int]) -> None:
     """Take tests out of a suite.
 
     Parameters
@@ -61,7 +60,7 @@ def leave_out(suite: Any, left_out: Collection[int]) -> None:
             leave_out(test, left_out)
 
 
-def distinct_names(tests: Sequence[Any], name_of: Callable[[Any], str]) -> dict[int, str]:
+def distinct_names(tests: Sequence[unittest.TestCase], name_of: Callable[[unittest.TestCase], str]) -> dict[int, str]:
     """Name the tests of a suite, and number those of the same method from the second one on.
 
     The first one keeps its name: where it is alone, as where a part of the tests runs, it is the same test.
