@@ -1,6 +1,5 @@
 """The machine that runs failing tests again with one decision switched, in real processes of pytest."""
 
-import itertools
 import json
 import os
 import shutil
@@ -19,7 +18,6 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import EVERY, Outcome
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.switching import Switch, switches
 from suspectra.mutation.edit import Edit
 
@@ -484,44 +482,3 @@ from shop import price
 def test_price(amount, expected):
     assert price(amount) == expected
 """
-
-
-THREADS = """
-import sys
-import threading
-
-from cart import price
-
-
-def test_in_threads():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # they take turns in another way each time
-    found = []
-    threads = [threading.Thread(target=lambda: found.extend(price(n) for n in range(300))) for _ in range(2)]
-    try:
-        for thread in threads:
-            thread.start()
-        found += [price(n) for n in range(300)]
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert max(found) == 300
-"""
-
-
-def test_threads_may_take_turns_in_any_order(tmp_path):
-    (tmp_path / "cart.py").write_text(
-        "def price(n):\n    if n > 299:\n        return 300\n    return n if n % 3 else n - 1\n"
-    )
-    (tmp_path / "test_cart.py").write_text(THREADS)
-    test = FailingTest("test_cart.py::test_in_threads", "test_cart.py")
-    tests = RepeatedTests(PYTEST, tmp_path, [test])
-    try:
-        repeated = tests[test.name]
-        assert len(repeated.trace.thread_changes) > 3
-        every_time = itertools.takewhile(lambda switch: switch.instance == EVERY, switches(repeated.trace))
-        made = list(repeated.experiments(every_time, end=time.monotonic() + 60))
-    finally:
-        tests.close()
-    assert [(one.line, one.action) for one in made if one.outcome.repairs] == [(2, "true")]
