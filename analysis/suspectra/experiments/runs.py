@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -100,14 +100,14 @@ class Trace:
         For each decision twice its index in `places`, and 1 more where it came out true.
     sources : mapping of str to str
         The digest of each file of the workspace that was loaded.
-    thread_changes : tuple of (int, int), optional
-        Where several threads decide: before which decisions another one goes on, and its number; empty for one thread.
+    threads : ndarray of int64, shape (k,), optional
+        The number of the thread that made each decision; of length 0 for one thread.
 
     Examples
     --------
     >>> def run(*decisions, threads=()):
     ...     sites = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("while", 5, 4, 5, 9, False)])]
-    ...     ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "thread_changes": threads}
+    ...     ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decision_threads": threads}
     ...     return Trace.from_answer({**ended, "decisions": list(decisions), "sites": sites})
     >>> first = run(1, 2, 2)  # the first decision came out true, then twice the second one false
     >>> first.end, [place.kind for place in first.places]
@@ -121,7 +121,7 @@ class Trace:
 
     Whichever of two threads comes first, they do the same:
 
-    >>> run(1, 2, 2, threads=[(0, 0), (1, 1)]).difference(run(2, 1, 2, threads=[(0, 0), (1, 1), (2, 0)]))
+    >>> run(1, 2, 2, threads=[0, 1, 1]).difference(run(2, 1, 2, threads=[0, 1, 0]))
     ''
     """
 
@@ -129,7 +129,7 @@ class Trace:
     places: tuple[DecisionSite, ...]
     decisions: Ints
     sources: Mapping[str, str]
-    thread_changes: tuple[tuple[int, int], ...] = ()
+    threads: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
     def outcomes(self) -> dict[int, set[int]]:
@@ -166,8 +166,8 @@ class Trace:
         rest.pop("decisions", None)  # they are large
         rest.pop("sites", None)
         decisions = 2 * moved[raw // 2] + raw % 2
-        changes = tuple((before, thread) for before, thread in rest.pop("thread_changes", ()))
-        return cls(answer_of(rest), tuple(places), decisions, answer.get("sources", {}), changes)
+        threads = np.array(rest.pop("decision_threads", ()), np.int64)
+        return cls(answer_of(rest), tuple(places), decisions, answer.get("sources", {}), threads)
 
     def difference(self, other: Trace) -> str:
         """The first decision in which another run differs, in words; empty where there is none.
@@ -187,7 +187,7 @@ class Trace:
         differing = np.flatnonzero(ours[:shared] != theirs[:shared])
         if self.places != other.places:
             return "it loads other sources"
-        if self.thread_changes and other.thread_changes and self._by_thread == other._by_thread:
+        if len(self.threads) and len(other.threads) and self._by_thread == other._by_thread:
             differing, theirs = differing[:0], ours  # they only come in another order
         if len(differing):
             at = int(differing[0])
@@ -217,10 +217,8 @@ class Trace:
     @cached_property
     def _by_thread(self) -> list[bytes]:
         """The decisions of each thread, whichever came first."""
-        before, thread = np.array(self.thread_changes, np.int64).T
-        threads = np.repeat(thread, np.diff(np.append(before, len(self.decisions))))
-        order = np.argsort(threads, kind="stable")
-        parts = np.split(self.decisions[order], np.flatnonzero(np.diff(threads[order])) + 1)
+        order = np.argsort(self.threads, kind="stable")
+        parts = np.split(self.decisions[order], np.flatnonzero(np.diff(self.threads[order])) + 1)
         return sorted(part.tobytes() for part in parts)
 
     def _by_file(self) -> dict[str, bytes]:

@@ -338,8 +338,8 @@ class Findings(TypedDict, total=False):
     """Where the failure of an unaltered run left the code of the test."""
     decisions: list[int]
     """For each decision twice its number, and 1 more where it came out true."""
-    thread_changes: list[tuple[int, int]]
-    """Where another of several threads goes on deciding: how many decisions were made before, and its number."""
+    decision_threads: list[int]
+    """Of several threads that which made each decision."""
     sites: list[tuple[str, int, Sequence[Site]]]
     """The loaded sources with the numbers of their first decisions, and their decisions."""
     sources: dict[str, str]

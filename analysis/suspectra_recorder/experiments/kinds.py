@@ -16,7 +16,7 @@ from suspectra_recorder.experiments.observations import Observing
 from suspectra_recorder.experiments.paths import NotingPath
 from suspectra_recorder.experiments.program_states import make_state_kinds
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.switchboard import THREAD_BITS, Switchboard
 from suspectra_recorder.experiments.value_kinds import make_value_kinds
 from suspectra_recorder.instrumentation import own
 
@@ -36,21 +36,21 @@ class _Tracing(RunKind):
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         self._board, self._sources = board, sources
-        self._decisions = array("L")
-        self._thread_changes: list[tuple[int, int]] = []
+        self._decisions = array("Q")
 
     def apply(self, job: Job) -> None:
         """Note decisions from now on."""
-        self._thread_changes = []
-        self._decisions = self._board.note(self._thread_changes)
+        self._decisions = self._board.note()
 
     def take_back(self) -> Findings:
         """The decisions, where they are, and the digests of all sources."""
         sites = [(source.path, source.first, source.points) for source in self._board.sources.loaded]
-        noted: Findings = {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
-        if len(self._thread_changes) > 1:
-            noted["thread_changes"] = self._thread_changes
-        return noted
+        decisions, found = self._decisions.tolist(), Findings(sites=sites, sources=self._sources())
+        if max(decisions, default=0) >> THREAD_BITS:
+            found["decision_threads"] = [one >> THREAD_BITS for one in decisions]
+            decisions = [one & ((1 << THREAD_BITS) - 1) for one in decisions]
+        found["decisions"] = decisions
+        return found
 
 
 class _Switching(RunKind):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from typing import TypeVar
 
 from suspectra_recorder.experiments.decision_points import EVERY, Point, Switched
@@ -27,6 +28,10 @@ SPENT = 86
 MAX_DECISIONS = 1_000_000
 """How many decisions of a run are noted."""
 
+THREAD_BITS = 32
+"""A noted decision has the number of its thread above so many bits."""
+
+_Local = _thread._local  # the numbers by which the system knows threads are used again
 Decide = Callable[[int, bool], bool]
 ValueT = TypeVar("ValueT")
 
@@ -71,10 +76,9 @@ class Switchboard(Pausable, Instrument):
     >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
     >>> price = space["price"]
     >>> board.limit(steps=100)
-    >>> thread_changes = []
-    >>> decisions = board.note(thread_changes)
-    >>> price(True), decisions.tolist(), thread_changes
-    (0, [1], [(0, 0)])
+    >>> decisions = board.note()
+    >>> price(True), decisions.tolist()
+    (0, [1])
     >>> board.listen(lambda decision: print("number", decision // 2, "was", bool(decision % 2)))
     >>> price(False)
     number 0 was False
@@ -244,33 +248,24 @@ class Switchboard(Pausable, Instrument):
         self._limit.count()
         return taken
 
-    def note(self, thread_changes: list[tuple[int, int]] | None = None) -> array[int]:
+    def note(self) -> array[int]:
         """Note all decisions from now on, besides counting them.
-
-        Parameters
-        ----------
-        thread_changes : list of (int, int), optional
-            Is filled where another thread makes the next decision: how many there were before, and the number of the
-            thread, in the order in which they come.
 
         Returns
         -------
         array of int
-            Grows: for each decision twice its number, and 1 more where it came out true. Of more than `MAX_DECISIONS`
-            the first are noted.
+            Grows: for each decision twice its number, and 1 more where it came out true, with the number of its thread
+            in the bits above `THREAD_BITS`; the first thread has 0. Of more than `MAX_DECISIONS` the first are noted.
         """
-        decisions, get_ident = array("L"), _thread.get_ident
-        changes = [] if thread_changes is None else thread_changes
-        numbers: dict[int, int] = {}  # of the threads
-        last = -1
+        decisions, threads, own_thread = array("Q"), count(), _Local()
 
         def note(decision: int) -> None:
-            nonlocal last
             if len(decisions) < MAX_DECISIONS:
-                if (ident := get_ident()) != last:
-                    last = ident
-                    changes.append((len(decisions), numbers.setdefault(ident, len(numbers))))
-                decisions.append(decision)
+                try:
+                    thread = own_thread.bits
+                except AttributeError:
+                    thread = own_thread.bits = next(threads) << THREAD_BITS
+                decisions.append(thread + decision)  # in one step: others may go on before the next one
 
         self.listen(note)
         return decisions
