@@ -12,7 +12,7 @@ from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, FailingRun
 from suspectra.dependences.strategies import BisectionSearch, SingleStepSearch
 
-FLOW, CONTROL, SUMMARY = DependenceKind
+FLOW, CONTROL, SUMMARY, _ = DependenceKind
 # the inputs, which the test gives, and v1 to v5, v7, v9 and v11 of the paper
 GIVEN_X, GIVEN_Y, GIVEN_Z, X, Y, Z, ASSIGNED, FIRST, SECOND, THIRD, PRINTED = range(11)
 STATEMENT = {ASSIGNED: 2, FIRST: 3, SECOND: 4, THIRD: 6}
