@@ -275,8 +275,8 @@ class States:
         trace = self._trace
         site = trace.sites[trace.graph.site[node]]
         value = _OUTCOMES.get(int(trace.outcome[node])) or trace.value[node]
-        line, column, operand = site.own or (site.line, 0, "")
-        return State(site.file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
+        file, line, column, operand = site.place
+        return State(file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
 
     def all(self, nodes: Iterable[int]) -> tuple[State, ...]:
         """The states that some nodes are.

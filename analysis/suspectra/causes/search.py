@@ -154,8 +154,7 @@ class CauseSearch:
     def _instances(self, state: State) -> list[int]:
         """The last times that a statement did something on which the failure depends."""
         trace = self._trace
-        own = [site.own or (site.line, 0, "") for site in trace.sites]
-        here = [(site.file, *place) == state.place for site, place in zip(trace.sites, own, strict=True)]
+        here = [site.place == state.place for site in trace.sites]
         matters = trace.graph.backward([trace.failure]) & self._can_alter & np.array(here, bool)[trace.graph.site]
         nodes = [node for node in np.flatnonzero(matters).tolist() if node in self._alterations.points]
         return nodes[: -MAX_INSTANCES - 1 : -1]

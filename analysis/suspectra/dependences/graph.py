@@ -267,10 +267,22 @@ class DependenceGraph:
         )
 
     @cached_property
+    def by_source(self) -> tuple[Ints, Ints]:
+        """The dependences in the order of what they depend on, and where those on each node begin.
+
+        Examples
+        --------
+        >>> order, start = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)]).by_source
+        >>> order.tolist(), start.tolist()
+        ([0, 1, 2], [0, 2, 3, 3, 3])
+        """
+        order = np.argsort(self.source, kind="stable")
+        return order, np.searchsorted(self.source[order], np.arange(len(self) + 1))
+
+    @cached_property
     def _turned(self) -> tuple[Ints, Ints]:
         """The nodes that depend on each node, and where each one's begin."""
-        order = np.argsort(self.source, kind="stable")
-        start = np.searchsorted(self.source[order], np.arange(len(self) + 1))
+        order, start = self.by_source
         return self.target[order], start
 
 

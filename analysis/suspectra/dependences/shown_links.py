@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.arrays import Bools
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.trace import DependenceTrace
 
@@ -94,7 +94,7 @@ class ShownLinks:
             places: Iterable[int] = range(int(graph.start[node]), int(graph.start[node + 1]))
             ends = graph.source
         else:
-            order, start = self._targets
+            order, start = graph.by_source
             places = order[start[node] : start[node + 1]].tolist()
             ends = graph.target
         for place in places:
@@ -143,13 +143,6 @@ class ShownLinks:
             return False
         same = one.file == whole.file and whole.line <= one.line <= whole.end_line
         return same and bool(self._trace.call[other] == self._trace.call[node])
-
-    @cached_property
-    def _targets(self) -> tuple[Ints, Ints]:
-        """The dependences in the order of what they depend on, and where those on each node begin."""
-        graph = self._trace.graph
-        order = np.argsort(graph.source, kind="stable")
-        return order, np.searchsorted(graph.source[order], np.arange(len(graph) + 1))
 
     @cached_property
     def _is_hidden(self) -> Bools:

@@ -180,32 +180,19 @@ class Slice:
             operand,
         )
 
-    def after(self, node: int) -> list[tuple[int, DependenceKind]]:
-        """Return what follows a node in the tree: what it depends on, or what depends on it.
-
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Returns
-        -------
-        list of (int, DependenceKind)
-            Nodes that are shown and why, the latest first when going backward, the first when going forward.
+    @cached_property
+    def links(self) -> ShownLinks:
+        """What follows each node in the tree.
 
         Examples
         --------
         >>> from suspectra.dependences.graph import DependenceGraph
-        >>> from suspectra.dependences.trace import Site
-        >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
-        >>> kinds = ("value", "argument", "value")
-        >>> sites = tuple(Site("a.py", line, line, 0, kind, line) for line, kind in enumerate(kinds, 1))
-        >>> one = np.zeros(3, np.int32)
-        >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "1", "2"], 2, one > 0, ())
-        >>> [(node, kind.name) for node, kind in backward(trace).after(2)]  # the argument only passes the value on
-        [(0, 'FLOW')]
+        >>> one = np.zeros(1, np.int32)
+        >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(1, []), one, one - 1, ["1"], 0, one > 0, ())
+        >>> Slice(trace, Direction.BACKWARD, one == 0, (0,)).links.after(0)
+        []
         """
-        return self._links.after(node)
+        return ShownLinks(self.trace, self.direction, self.members)
 
     def tree(self, limit: int = 200) -> tuple[Branch, ...]:
         """Compute the tree: each node once, as near to a root as it is.
@@ -227,7 +214,7 @@ class Slice:
         while level:
             following: list[int] = []
             for node in level:
-                after = self.after(node)
+                after = self.links.after(node)
                 new = [(other, why) for other, why in after if other not in known][: max(limit - len(known), 0)]
                 below[node], left[node] = new, len(after) - len(new)
                 known.update(other for other, _ in new)
@@ -263,7 +250,7 @@ class Slice:
         while level and node not in came:
             following = []
             for one in level:
-                for other, _ in self.after(one):
+                for other, _ in self.links.after(one):
                     if other not in came:
                         came[other] = one
                         following.append(other)
@@ -317,10 +304,6 @@ class Slice:
             "tree": [branch.to_json() for branch in self.tree(limit)],
             "left_out": list(self.trace.left_out),
         }
-
-    @cached_property
-    def _links(self) -> ShownLinks:
-        return ShownLinks(self.trace, self.direction, self.members)
 
 
 def nodes_at(trace: DependenceTrace, file: str, line: int) -> Ints:

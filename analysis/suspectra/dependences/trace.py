@@ -35,8 +35,8 @@ class Site(NamedTuple):
 
     Examples
     --------
-    >>> Site("shop/cart.py", 8, 8, 4, "decision", 0).line
-    8
+    >>> Site("shop/cart.py", 8, 8, 4, "decision", 0).place
+    ('shop/cart.py', 8, 0, '')
     """
 
     file: str
@@ -46,6 +46,11 @@ class Site(NamedTuple):
     kind: str
     number: int
     own: OwnText | None = None
+
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """What names it: file, line, and of a decision that its line does not name the column and the text."""
+        return self.file, *(self.own or (self.line, 0, ""))
 
 
 @dataclass(frozen=True, eq=False)

@@ -207,7 +207,7 @@ def _edges(
     drawn: set[tuple[int, int]] = set()
     for branch in (branch for row in rows for branch in row):
         near = [(inner.step.node, inner.why) for inner in branch.branches if inner.why is not None]
-        flows = [(other, kind) for other, kind in found.after(branch.step.node) if kind is DependenceKind.FLOW]
+        flows = [(other, kind) for other, kind in found.links.after(branch.step.node) if kind is DependenceKind.FLOW]
         for other, kind in [*near, *flows]:
             ends = (branch.step.node, other)
             if other in boxes and ends not in drawn:

@@ -76,7 +76,8 @@ def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: Te
             out.write(f" {style('→', 'dim')} {style(result, 'cyan')}\n" if result else "\n")
     lines = sum(map(len, found.lines(tests=False).values()))
     out.write(f"{many(len(found), 'value')} and decisions of the run, on {many(lines, 'line')} outside the tests")
-    more = _size(found.tree(limit + 1)) > _size(tree)
+    shown = _size(tree)
+    more = shown >= limit and _size(found.tree(limit + 1)) > shown
     out.write(f"; the nearest {limit} are shown: --top shows more\n" if more else "\n")
     for sentence in found.trace.left_out:
         out.write(f"{style(safe(sentence), 'dim')}\n")
