@@ -1,6 +1,6 @@
 """Spectra: which elements and control-flow edges each test executes, and the counts over all tests."""
 
-from suspectra.spectrum.changed_rows import ChangedRows
+from suspectra.spectrum.changed_rows import ChangedRows, changes_by_git
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
 from suspectra.spectrum.elements import Elements, Function
@@ -28,6 +28,7 @@ __all__ = [
     "SpectrumWithUses",
     "Tally",
     "batches",
+    "changes_by_git",
     "common",
     "distinct_pairs",
     "is_only_read",

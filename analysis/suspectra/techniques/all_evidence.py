@@ -226,7 +226,7 @@ class AllEvidence(Staged):
         if spectrum.edges is not None:
             edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
             np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
-        best += np.rint(_for_change(weights) * (weights.of_changed / max(weights.after_change, 1))).astype(np.int64)
+        best += np.rint(_for_change(weights) * weights.share_of_change()).astype(np.int64)
         best[known.is_signature] = 0
         check()
         size = _executed(known, _suspected(spectrum))
@@ -394,7 +394,7 @@ def _failing(count: int, total: int) -> str:
 def _added(report: EvidenceReport, element: int) -> int:
     """What changes add to the first key of an element."""
     weights = report.weights
-    return int(np.rint(_for_change(weights) * (weights.of_changed[element] / max(weights.after_change, 1))))
+    return int(np.rint(_for_change(weights) * weights.share_of_change(element)))
 
 
 def _by_branch(report: EvidenceReport, element: int) -> bool:
@@ -491,6 +491,6 @@ def _put_in(report: EvidenceReport, element: int) -> str:
     text = f"K = {share:.4g} / 2 + {ef} / ({ef} + {ep}) / 2 = {own:.4g}, S = "
     if not (added := _added(report, element)):
         return f"{text}{score:.4g}"
-    changed = int(weights.of_changed[element]) / max(weights.after_change, 1)
+    changed = float(weights.share_of_change(element))
     most = f"{_for_change(weights) / _DIGITS:.4g}"
     return f"{text}{score - added / _DIGITS:.4g}, S + w C = S + {most} * {changed:.4g} = {score:.4g}"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
+from suspectra.arrays import Floats, Ints, Row
 from suspectra.cancellation import checked
-from suspectra.spectrum import ChangedRows, Spectrum, common
+from suspectra.spectrum import Spectrum, changes_by_git, common
 
 UNIT = 1 << 40
 """The weight of a failing test that executes one candidate. Weights are integers, so that their sums do not depend on
@@ -96,6 +96,30 @@ class FailureWeights:
         previous_rows = _failing_rows(previous.spectrum) if previous.tests - tests else ()
         return previous._after(spectrum, tests, {_key(one): one for one in previous_rows}, rows)
 
+    def share_of_change(self, element: int | slice = slice(None)) -> Floats:
+        """Compute the share of the tests that failed after a change for which an element changed.
+
+        Parameters
+        ----------
+        element : int or slice, optional
+            One element, or several; all by default.
+
+        Returns
+        -------
+        ndarray of float64, shape (elements,)
+            0 where nothing changed. Of shape () for one element.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> changed = {"t1": np.array([0], np.int32)}
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0]], failed=[True, True])
+        >>> weights = FailureWeights.from_spectrum(replace(spectrum, changed=changed))
+        >>> weights.share_of_change().tolist(), float(weights.share_of_change(0))
+        ([1.0, 0.0, 0.0], 1.0)
+        """
+        return np.asarray(self.of_changed[element] / max(self.after_change, 1))
+
     def _after(
         self,
         spectrum: Spectrum,
@@ -148,7 +172,7 @@ def weight_of(row: Row, spectrum: Spectrum) -> int:
 
 def _failing_rows(spectrum: Spectrum) -> list[_Rows]:
     edge_rows, changed = spectrum.edge_rows, spectrum.changed or {}
-    assumed = changed.by_git if isinstance(changed, ChangedRows) else frozenset()
+    assumed = changes_by_git(changed)
     return [
         (
             spectrum.rows[test],
