@@ -70,13 +70,15 @@ def are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def enumeration(names: Sequence[str]) -> str:
+def enumeration(names: Sequence[str], most: int | None = None) -> str:
     """Join names for use in a sentence.
 
     Parameters
     ----------
     names : sequence of str
         At least one.
+    most : int, optional
+        So many are named; of others it says how many there are.
 
     Returns
     -------
@@ -87,9 +89,36 @@ def enumeration(names: Sequence[str]) -> str:
     --------
     >>> enumeration(["branches"]), enumeration(["branches", "kinds", "functions"])
     ('branches', 'branches, kinds and functions')
+    >>> enumeration(["branches", "kinds", "functions"], most=1)
+    'branches and 2 more'
     """
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def first_of(names: Sequence[str], most: int = _NAMED) -> str:
+    """Join the first names of a list, and say how many more there are.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Any number of them.
+    most : int, optional
+        So many are named.
+
+    Returns
+    -------
+    str
+        Separated by commas; only "and" how many more there are.
+
+    Examples
+    --------
+    >>> first_of(["a.py", "b.py"]), first_of(["a.py", "b.py", "c.py", "d.py", "e.py"])
+    ('a.py, b.py', 'a.py, b.py, c.py and 2 more')
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def ordinal(number: int) -> str:

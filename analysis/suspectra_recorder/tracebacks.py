@@ -20,6 +20,9 @@ from suspectra_recorder.scope import Scope
 
 __builtins__ = own.builtins
 
+SAYING_NOTHING = frozenset(("Exception", "BaseException", "object"))
+"""The names of bases that all exceptions have."""
+
 _MAX_CAUSES = 20
 _MAX_LEAVES = 100
 _MAX_KINDS = 3
@@ -28,7 +31,6 @@ _traceback, _cause, _context = (_base[name].__get__ for name in ("__traceback__"
 _suppresses_context = _base["__suppress_context__"].__get__
 _qualified_name = vars(type)["__qualname__"].__get__
 _name, _bases = (vars(type)[name].__get__ for name in ("__name__", "__mro__"))
-_ANY = frozenset(("Exception", "BaseException", "object"))  # bases that say nothing
 _GROUP = getattr(builtins, "BaseExceptionGroup", None)  # for Python 3.10 there is the package exceptiongroup
 
 
@@ -209,7 +211,7 @@ def type_names(error: BaseException) -> list[str]:
     error, _ = raised_by_example(error, None)
     names = [_name(type(error))]
     for one in (error, *_leaves(error)):
-        names += [name for base in _bases(type(one)) if (name := _name(base)) not in _ANY]
+        names += [name for base in _bases(type(one)) if (name := _name(base)) not in SAYING_NOTHING]
     return list(dict.fromkeys(names))
 
 

@@ -14,7 +14,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import Verdict
 from suspectra.experiments.path_searching import PathOptions, PathSearchLimits
 from suspectra.paths.report import PathReport
-from suspectra.quantity import are, many
+from suspectra.quantity import are, first_of, many
 from suspectra.spectrum import Spectrum
 
 _STEADY = 0.5  # the share of a failing run's events that must be the same each time
@@ -164,8 +164,7 @@ class CPathSearcher(ABC):
         known = (self.setting.tests.program.place(node) for node in self.left_out)
         places = sorted({place[1].short for place in known if place is not None})
         if places:
-            more = f" and {len(places) - _MAX_NAMED} more" if len(places) > _MAX_NAMED else ""
             yield (
                 f"{many(len(places), 'line')} came out differently in two runs of {self.setting.test}, and "
-                f"{are(len(places))} not compared: {', '.join(places[:_MAX_NAMED])}{more}."
+                f"{are(len(places))} not compared: {first_of(places, _MAX_NAMED)}."
             )

@@ -11,6 +11,7 @@ from suspectra.causes.inquiry import Inquiry
 from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.quantity import first_of
 
 Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
 """Given a test, how many seconds there are, and the causes that are known, makes the inquiry."""
@@ -18,7 +19,6 @@ Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
 LEAST_S = 10.0
 """For a search, before it leaves half of the time to the other failures: it has to trace the test first."""
 
-_NAMED = 3  # tests without time that are named
 _NOTHING = CauseReport("", (), (), (), (), (), 0, False, 0.0)
 
 
@@ -110,9 +110,8 @@ class Failures:
                 self.problems.append(refusal.problem)
 
     def _note_those_without_time(self, tests: Sequence[FailingTest]) -> None:
-        names = ", ".join(one.name for one in tests[:_NAMED])
-        more = f" and {len(tests) - _NAMED} more" if len(tests) > _NAMED else ""
-        self.problems.append(Problem("", "", f"there was no time for {names}{more}", "allow more with --seconds"))
+        cause = f"there was no time for {first_of([test.name for test in tests])}"
+        self.problems.append(Problem("", "", cause, "allow more with --seconds"))
 
     def to_json(self) -> dict[str, object]:
         """What was found, for other tools.

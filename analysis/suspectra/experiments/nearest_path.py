@@ -248,11 +248,10 @@ class NearPaths:
         nearest = self.nearest
         same = [one.test for one in self.compared if one.same_path]
         if same:
-            named = [*same[:MAX_NAMED], *([f"{len(same) - MAX_NAMED} more"] if len(same) > MAX_NAMED else [])]
             verbs = ("takes", "passes") if len(same) == 1 else ("take", "pass")
             goes_on = any(one.behind for one in self.compared if one.same_path)
             path = f"the very same path, as far as {self._test} goes," if goes_on else "the very same path"
-            yield f"{enumeration(named)} {verbs[0]} {path} and {verbs[1]}: only values tell them apart."
+            yield f"{enumeration(same, MAX_NAMED)} {verbs[0]} {path} and {verbs[1]}: only values tell them apart."
             command = f"suspectra paths {shlex.quote(self._test)} --technique cause-transitions"
             yield f"`{command}` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:

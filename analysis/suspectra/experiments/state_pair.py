@@ -19,7 +19,7 @@ from suspectra.paths.delta_debugging import Differences, Verdict, isolate
 from suspectra.paths.memory import AccessPath, StateDifference, compare_states, content_at
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transitions import CausePlace, CauseSteps, Transition, cause_steps
-from suspectra.quantity import enumeration
+from suspectra.quantity import enumeration, first_of
 from suspectra_recorder.experiments.exchange import MemoryGraph
 from suspectra_recorder.experiments.memory_graph import MAX_NODES
 
@@ -196,8 +196,7 @@ class StatePair:
         str
             A sentence.
         """
-        more = [f"{len(passing) - MAX_NAMED} more"] if len(passing) > MAX_NAMED else []
-        names, does = enumeration([*passing[:MAX_NAMED], *more]), "does" if len(passing) == 1 else "do"
+        names, does = enumeration(passing, MAX_NAMED), "does" if len(passing) == 1 else "do"
         if not self._compared:
             return self._nothing_compared(names)
         if not self._with_differences:
@@ -229,12 +228,12 @@ class StatePair:
 
     @property
     def _cannot(self) -> str:
-        return f", perhaps because {_some(list(self._fixed))} can't be copied" if self._fixed else ""
+        return f", perhaps because {first_of(list(self._fixed))} can't be copied" if self._fixed else ""
 
     def _nothing_compared(self, names: str) -> str:
         begin = f"No state of {names} was compared with {self.failing.name}: "
         if not self.points and self.left_out:
-            return f"{begin}all that both execute is in {_some(self.left_out)}, which may do harm: {HOW_TO_ALLOW}."
+            return f"{begin}all that both execute is in {first_of(self.left_out)}, which may do harm: {HOW_TO_ALLOW}."
         return f"{begin}it could not be read again. Let the tests not depend on time, chance or what ran before."
 
     def notes(self) -> list[str]:
@@ -247,7 +246,7 @@ class StatePair:
         """
         found = []
         if self._fixed:
-            found.append(f"{_some(list(self._fixed))} can't be copied: the passing run kept its own.")
+            found.append(f"{first_of(list(self._fixed))} can't be copied: the passing run kept its own.")
         if self._full:
             found.append(f"A state has more than {MAX_NODES} values: those that few steps lead to were compared.")
         if self._not_minimal:
@@ -368,7 +367,3 @@ class StatePair:
 def _first(locations: Sequence[Location]) -> tuple[Location, ...]:
     """Different ones, at most `MAX_AROUND`."""
     return tuple(dict.fromkeys(locations))[:MAX_AROUND]
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

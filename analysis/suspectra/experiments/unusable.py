@@ -8,6 +8,7 @@ import re
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
 from suspectra.experiments.runs import Answer
+from suspectra_recorder.tracebacks import SAYING_NOTHING
 
 CURE_OF_A_PASS = (
     "record the tests again; if it fails there again, look at tests that run before it: they may leave something behind"
@@ -21,9 +22,6 @@ _CURE_OF_ANOTHER_FAILURE = (
 _CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases, let a test have only those that fail"
 
 _CURE_OF_A_LONG_PASS = "run it yourself before you keep a repair: no mutant was tried with it"
-
-_ANY = {"Exception", "BaseException", "object"}
-"""Bases of exceptions that say nothing."""
 
 _ALONE = {
     Outcome.PASSED: "passes when it runs alone",
@@ -118,4 +116,4 @@ def _types_of(recorded: str) -> set[str]:
     for kind in [getattr(builtins, name, None) for name in found]:
         if isinstance(kind, type):
             found |= {base.__name__ for base in kind.__mro__}
-    return found - (_ANY - {recorded})
+    return found - (SAYING_NOTHING - {recorded})
