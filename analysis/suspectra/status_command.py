@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,7 +97,7 @@ def _after_none(workspace: Path) -> tuple[str, str]:
     if selection.known:
         return _again(workspace, selection), "run what a change can affect"
     if (workspace / RECORDING_C).is_dir():
-        return _record_c_again(workspace), "record the tests again"
+        return _record_c_again(workspace, _recorded_c(workspace)), "record the tests again"
     return next(_first_commands(workspace))
 
 
@@ -127,14 +127,19 @@ def _relative(path: Path, folder: Path) -> str:
         return os.path.abspath(path)
 
 
-def _record_c_again(workspace: Path) -> str:
-    """Record tests of C and C++ as in the last run, whose paths are relative to the workspace."""
+def _recorded_c(workspace: Path) -> tuple[str, ...]:
+    """The arguments of the last run of tests of C and C++; empty where they are not known."""
     from suspectra.evidence.c_store import FOLDER, CRecording
 
     recording = CRecording(workspace / FOLDER, workspace)
     with suppress(EvidenceError):
         recording.update()
-    return _in(workspace, shlex.join(["suspectra", *recording.command]) if recording.command else f"{_RECORD_C} …")
+    return recording.command
+
+
+def _record_c_again(workspace: Path, command: Sequence[str]) -> str:
+    """Record tests of C and C++ as in the last run, whose paths are relative to the workspace."""
+    return _in(workspace, shlex.join(["suspectra", *command]) if command else f"{_RECORD_C} …")
 
 
 def _next_commands(workspace: Path, localized: Localized, selection: Selection) -> Iterator[tuple[str, str]]:
@@ -150,9 +155,9 @@ def _next_commands(workspace: Path, localized: Localized, selection: Selection) 
     if _is_recording(localized.evidence):
         yield f"suspectra investigate{option}", "find what makes them pass"
     if localized.evidence.is_c:
-        again = _record_c_again(workspace)
-        built = "after a change, build and" if " --make " in again else "after a change and a build,"
-        yield again, f"{built} record the tests again"
+        command = _recorded_c(workspace)
+        built = "after a change, build and" if "--make" in command else "after a change and a build,"
+        yield _record_c_again(workspace, command), f"{built} record the tests again"
     elif not affected:
         yield _again(workspace, selection), "after a change, run those"
 

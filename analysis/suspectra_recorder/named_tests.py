@@ -69,26 +69,20 @@ def _tests_others(path: str, scope: Scope) -> bool:
     cases = (base for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases)
     if not any(_CASE.search(ast.unparse(base)) for base in cases):
         return False
-    return any(_is_of_program(found, path, scope) for node in nodes for found in _imported(node, path, scope))
+    imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return any(_is_of_program(found, path, scope) for node in imports for found in _imported(node, path, scope))
 
 
-def _imported(node: ast.AST, path: str, scope: Scope) -> Iterator[str]:
+def _imported(node: ast.Import | ast.ImportFrom, path: str, scope: Scope) -> Iterator[str]:
     """The files and folders that an import may lead to, without importing anything."""
-    from suspectra_recorder.instrumentation.own_syntax import ast
-
-    where, folder = None, os.path.dirname(path)
-    if isinstance(node, ast.Import):
-        names = [one.name for one in node.names]
-        where = [folder, scope.root, *sys.path]
-    elif isinstance(node, ast.ImportFrom):
-        above = os.path.join(folder, *[os.pardir] * (node.level - 1))
-        where = [above] if node.level else [folder, scope.root, *sys.path]
-        names = [node.module] if node.module else [one.name for one in node.names]
-    if where is not None:
-        for name in names:
-            spec = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], where)
-            if spec is not None:
-                yield from [spec.origin] if spec.origin else spec.submodule_search_locations or ()
+    module, level = getattr(node, "module", None), getattr(node, "level", 0)
+    folder = os.path.dirname(path)
+    above = os.path.join(folder, *[os.pardir] * (level - 1))
+    where = [above] if level else [folder, scope.root, *sys.path]
+    for name in [module] if module else [one.name for one in node.names]:
+        spec = importlib.machinery.PathFinder.find_spec(name.partition(".")[0], where)
+        if spec is not None:
+            yield from [spec.origin] if spec.origin else spec.submodule_search_locations or ()
 
 
 def _is_of_program(found: str, path: str, scope: Scope) -> bool:
