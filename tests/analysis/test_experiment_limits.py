@@ -66,7 +66,7 @@ class Repairs(Runs):
         self.together = {"test_cart"}
         self.seconds, self.now = seconds, 0.0
 
-    def ask(self, test, jobs, *, steps, seconds, end):
+    def ask(self, test, jobs, *, steps, seconds, end, keep=False):
         return [self.answer(job["kind"] == "switch") for job in jobs]
 
     def answer(self, switched):

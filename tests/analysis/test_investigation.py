@@ -172,7 +172,7 @@ class OneCheck(Runs):
         super().__init__()
         self.came_out, self.failing = came_out, failing
 
-    def ask(self, test, jobs, *, steps, seconds, end):
+    def ask(self, test, jobs, *, steps, seconds, end, keep=False):
         sites = [("cart.py", 0, [("if", 2, 7, 2, 16, 2)])]
         for job in jobs:
             passes = job["kind"] in ("switch", "mutant") or not self.failing

@@ -365,7 +365,7 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     check_ranking(suspectra, tmp_path)
     timed = suspectra("paths", "*member", "--technique", "apg", options=["-X", "importtime"])
     loaded = {line.rpartition("|")[2].strip() for line in timed.stderr.splitlines()}
-    assert "suspectra.inputs.search" in loaded
+    assert "suspectra.experiments.forced_paths" in loaded
     assert not {"scipy", "numpy.ma"} & loaded  # they take as long as pytest itself
     (tmp_path / "cart.py").write_text(CART + "\n")
     refused = suspectra("paths", "*member")

@@ -109,7 +109,7 @@ class ForcedPaths(PathSearcher):
     >>> from suspectra.location import Location
     >>> from suspectra.paths.path import Path
     >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0, keep=False):
     ...         return [self.answer(job) for job in jobs]
     ...     def answer(self, job):
     ...         turned = job["kind"] == "switch" or job.get("switched")
@@ -158,7 +158,8 @@ class ForcedPaths(PathSearcher):
             When two runs of the test differ, or it makes no decision that could be turned.
         """
         test = self.setting.tests[self.setting.test.name]
-        state = _State(TurnableRun(test.trace, self.record(test.test).path, self.setting.preferred_first))
+        path = self.record(test.test, keep=test.repeats).path
+        state = _State(TurnableRun(test.trace, path, self.setting.preferred_first))
         if not len(state.run):
             cause = f"{test.test} makes no decision in the program that could come out the other way"
             cure = "compare its calls with --technique nearest-path, or look for values with `suspectra causes`"
@@ -202,8 +203,8 @@ class ForcedPaths(PathSearcher):
 
     def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: Answer) -> None:
         """Compare the path of a run that passes with the failing one."""
-        if not turns.positions:  # its path was not asked for
-            answer = test.alone(turns.path_job)
+        if "threads" not in answer.noted:  # its path was not asked for
+            answer = test.alone(turns.confirmation)
         if answer.outcome is not Outcome.PASSED:
             return
         failing, paths = state.run.path, self.setting.paths

@@ -150,10 +150,11 @@ class Machine(Runs):
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
     ) -> list[RunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
-        return self._ask(request(test, jobs, steps=steps, seconds=seconds, end=end), len(jobs))
+        what = request(test, jobs, steps=steps, seconds=seconds, end=end)
+        return self._ask({**what, "keep": True} if keep else what, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float
@@ -247,7 +248,7 @@ class FreshRuns(Runs):
         self._excluded = tuple(excluded)
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
     ) -> list[RunAnswer]:
         """Run a test once for each job, each in a process of its own."""
         return [self._answer(request(test, [job], steps=steps, seconds=seconds, end=end)) for job in jobs]

@@ -317,7 +317,7 @@ class NearestPath(PathSearcher):
     >>> from suspectra.experiments.runs import Answer
     >>> from suspectra.location import Location
     >>> class Known(Paths):
-    ...     def record(self, runs, test, seconds, end):
+    ...     def record(self, runs, test, seconds, end, keep=False):
     ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
     ...         outcome, taken = (Outcome.FAILED, 1) if test == "test_free" else (Outcome.PASSED, 0)
     ...         return RecordedPath(Answer(outcome, 0.1, ""), Path.from_events([(number, -1, taken)]))

@@ -110,10 +110,10 @@ class PathInquiry(RunningSearch):
             tests = RepeatedTests(
                 self.command, folder, [self.test], technique.kinds, passing, self.safety.excluded, workspace
             )
-            searcher = technique.load()(
-                PathSetting(self.test, tests, Paths(folder), passing, options, workspace, self.suspiciousness)
-            )
-            with closing(tests):
+            paths = Paths(folder)
+            setting = PathSetting(self.test, tests, paths, passing, options, workspace, self.suspiciousness)
+            searcher = technique.load()(setting)
+            with closing(tests), paths.read_ahead(executed):
                 try:
                     with closing(searcher.search(limits)) as reports:
                         yield from self.follow(reports)

@@ -192,7 +192,7 @@ class PathSearcher(ABC):
     ...     def search(self, limits):
     ...         yield len(self.failing_run()), len(self.record(self.setting.passing[0]).path)
     >>> class Known(Paths):
-    ...     def record(self, runs, test, seconds, end):
+    ...     def record(self, runs, test, seconds, end, keep):
     ...         return RecordedPath(Answer(Outcome.FAILED, 0.1, ""), Path.from_events([(0, -1, -1), (1, 0, 1)]))
     >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name, end: None)
     >>> searcher = Count(PathSetting(test, machines, Known(folder), ["test_price"]))
@@ -224,7 +224,7 @@ class PathSearcher(ABC):
             When nothing can be found out about the test.
         """
 
-    def record(self, test: str, end: float = math.inf) -> RecordedPath:
+    def record(self, test: str, end: float = math.inf, *, keep: bool = False) -> RecordedPath:
         """Run a test unaltered, and note its path.
 
         Parameters
@@ -233,6 +233,8 @@ class PathSearcher(ABC):
             Its name.
         end : float
             When the test has to be over, as ``time.monotonic`` has it.
+        keep : bool
+            See :meth:`~suspectra.experiments.runs.Runs.ask`.
 
         Returns
         -------
@@ -244,7 +246,7 @@ class PathSearcher(ABC):
         TimeIsUp
             When it was not over by then.
         """
-        return self.setting.paths.record(self.setting.tests.machine(test, end), test, TRACE_S, end)
+        return self.setting.paths.record(self.setting.tests.machine(test, end), test, TRACE_S, end, keep)
 
     def failing_run(self) -> Path:
         """Record the path of the failing test twice.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path as FilePath
+from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -120,7 +122,7 @@ class Paths:
     >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument, board])
     >>> exec(hook.code(str(cart), "cart.py", cart.read_bytes()), space)
     >>> class InThisProcess(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0, keep=False):
     ...         board.limit(steps)
     ...         kind.apply(jobs[0])
     ...         _ = space["price"](True)
@@ -136,6 +138,8 @@ class Paths:
 
     Another run has the same numbers, and a new decision gets the next one:
 
+    >>> with paths.read_ahead(["cart.py"]):
+    ...     pass  # meanwhile, tests may be collected
     >>> again = paths.from_answer(*InThisProcess().ask("test_price", [PATH], steps=10, seconds=10))
     >>> again.path.statement.tolist(), len(paths.table("cart.py")) > 0
     ([0, 1], True)
@@ -148,10 +152,11 @@ class Paths:
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._read = SourceReader(FilePath(os.path.realpath(workspace)))
         self._tables: dict[str, PointDependences] = {}
+        self._reading = Lock()
         self._texts = DecisionTexts(self._read)
         self._last: _Program | None = None
 
-    def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf) -> RecordedPath:
+    def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf, keep: bool = False) -> RecordedPath:
         """Run a test unaltered, and note its path.
 
         Parameters
@@ -164,6 +169,8 @@ class Paths:
             How long it may take.
         end : float
             When it has to be over, as ``time.monotonic`` has it.
+        keep : bool
+            See :meth:`~suspectra.experiments.runs.Runs.ask`.
 
         Returns
         -------
@@ -175,7 +182,7 @@ class Paths:
         TimeIsUp
             When it was not over by then.
         """
-        (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds, end=end)
+        (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds, end=end, keep=keep)
         return self.from_answer(answer)
 
     def from_answer(self, answer: RunAnswer) -> RecordedPath:
@@ -296,9 +303,38 @@ class Paths:
         PointDependences
             Without any point where the source can't be read.
         """
-        if file not in self._tables:
-            self._tables[file] = PointDependences.from_source(self._read(file) or b"")
-        return self._tables[file]
+        with self._reading:
+            if file not in self._tables:
+                self._tables[file] = PointDependences.from_source(self._read(file) or b"")
+            return self._tables[file]
+
+    @contextmanager
+    def read_ahead(self, files: Iterable[str]) -> Generator[None]:
+        """Make the tables of some sources in another thread, as long as this lasts: while tests are collected, say.
+
+        Parameters
+        ----------
+        files : iterable of str
+            Relative to the workspace.
+
+        Yields
+        ------
+        None
+            At once.
+        """
+        stop = Event()
+
+        def read() -> None:
+            for file in files:
+                if stop.is_set():
+                    return
+                self.table(file)
+
+        Thread(target=read, daemon=True).start()
+        try:
+            yield
+        finally:
+            stop.set()  # one source may still take a while, for which nobody need wait
 
 
 class _Program:

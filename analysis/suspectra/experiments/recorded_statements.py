@@ -35,7 +35,7 @@ class GivenInput(Runs):
     Examples
     --------
     >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
+    ...     def ask(self, test, jobs, *, steps, seconds, end=0, keep=False):
     ...         print(jobs)
     ...         return []
     ...     def close(self):
@@ -51,11 +51,11 @@ class GivenInput(Runs):
         self.workspace = runs.workspace
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
     ) -> list[RunAnswer]:
         """Run a test with the input once for each job."""
         given: list[Job] = [{**job, "input": self._given} for job in jobs]
-        return self._runs.ask(test, given, steps=steps, seconds=seconds, end=end)
+        return self._runs.ask(test, given, steps=steps, seconds=seconds, end=end, keep=keep)
 
     def close(self) -> None:
         """Do nothing: what runs the tests belongs to others."""

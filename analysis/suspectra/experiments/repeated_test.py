@@ -72,6 +72,8 @@ class RepeatedTest:
         The unaltered run.
     complete : bool
         Whether the last call of :meth:`experiments` made all that it was asked for.
+    repeats : bool
+        Whether it makes the same decisions when a process has run it before.
     pending : int
         How many runs have been made whose experiments were not yielded yet.
 
@@ -89,7 +91,7 @@ class RepeatedTest:
 
     >>> from suspectra.experiments.switching import switches
     >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end):
+    ...     def ask(self, test, jobs, *, steps, seconds, end, keep=False):
     ...         return [self.answer(job["kind"]) for job in jobs]
     ...     def answer(self, kind):
     ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
@@ -103,8 +105,8 @@ class RepeatedTest:
     >>> for alteration, answer in test.answers(switches(test.trace), end=time.monotonic() + 10):
     ...     print(alteration.instance, answer.outcome.value, test.made(alteration, answer).changed)
     0 passed False
-    >>> test.alone({"kind": "plain"}).outcome.value, test.complete
-    ('failed', True)
+    >>> test.alone({"kind": "plain"}).outcome.value, test.complete, test.repeats
+    ('failed', True, False)
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class RepeatedTest:
             raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS, fails=fails)
         require_recorded_failure(test, recorded, self.trace.answer)
         together = test in runs.together and self.trace.answer.seconds < BATCH_S
-        again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end)
+        again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end, keep=together)
         if difference := self.trace.difference(again):
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
@@ -237,6 +239,11 @@ class RepeatedTest:
                 yield alteration, answer
             self.pending = 0
 
+    @property
+    def repeats(self) -> bool:
+        """Whether it makes the same decisions when a process has run it before."""
+        return self._warm is not None and not self._only_cold
+
     def alone(self, job: Job, most_seconds: float = math.inf, end: float = math.inf) -> Answer:
         """Run the test once in a process of its own.
 
@@ -308,8 +315,11 @@ class RepeatedTest:
             if answer is None or repairs:
                 if time.monotonic() >= end + (CONFIRMING_S if answer else 0):
                     return
-                job, latest = alteration.to_json(), end + CONFIRMING_S
-                answer = self._confirmed(job, self._seconds, latest) if repairs else self.alone(job, end=latest)
+                latest = end + CONFIRMING_S
+                if repairs:
+                    answer = self._confirmed(alteration.confirmation, self._seconds, latest)
+                else:
+                    answer = self.alone(alteration.to_json(), end=latest)
             yield answer
 
     def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
@@ -317,7 +327,13 @@ class RepeatedTest:
         if self._warm is None or len(alterations) < 2:
             return []
         answers, control = self.runs.alter(
-            self.test, alterations, steps=self._steps, seconds=self._seconds, end=end + CONFIRMING_S, control=True
+            self.test,
+            alterations,
+            steps=self._steps,
+            seconds=self._seconds,
+            end=end + CONFIRMING_S,
+            control=True,
+            keep=True,
         )
         if control is None or self._warm.difference(control):
             self._warm = None

@@ -284,7 +284,7 @@ class ValueReplacing:
 
     >>> from suspectra.experiments.runs import Runs
     >>> class OneValue(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end):
+    ...     def ask(self, test, jobs, *, steps, seconds, end, keep=False):
     ...         return [self.answer(job.get("text", "i20")) for job in jobs]
     ...     def answer(self, text):
     ...         ended = {"outcome": "passed" if text == "i21" else "failed", "exception": "", "seconds": 0.01}

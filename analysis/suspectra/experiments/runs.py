@@ -255,8 +255,8 @@ class Alteration(ABC):
     ...         return {"kind": "plain"}
     ...     def experiment(self, test):
     ...         return Experiment(test, "switch", "cart.py", 1, 1, 0, "if", 1, "other")
-    >>> Nothing().to_json(), Nothing().experiment("test_cart").outcome.value
-    ({'kind': 'plain'}, 'not reached')
+    >>> Nothing().to_json(), Nothing().experiment("test_cart").outcome.value, Nothing().confirmation
+    ({'kind': 'plain'}, 'not reached', {'kind': 'plain'})
     """
 
     @abstractmethod
@@ -268,6 +268,11 @@ class Alteration(ABC):
         Job
             Its ``"kind"`` is one of those of :mod:`suspectra_recorder.experiments.kinds`.
         """
+
+    @property
+    def confirmation(self) -> Job:
+        """How a machine is asked for it once more where it repaired the test: more may be noted then."""
+        return self.to_json()
 
     @abstractmethod
     def experiment(self, test: str) -> Experiment:
@@ -305,7 +310,7 @@ class Runs(ABC):
 
     >>> from suspectra.experiments.switching import switches
     >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end):
+    ...     def ask(self, test, jobs, *, steps, seconds, end, keep=False):
     ...         return [self.answer(job["kind"]) for job in jobs]
     ...     def answer(self, kind):
     ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
@@ -331,7 +336,7 @@ class Runs(ABC):
 
     @abstractmethod
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf
+        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
     ) -> list[RunAnswer]:
         """Run a test once for each job, in as few processes as that takes.
 
@@ -347,6 +352,9 @@ class Runs(ABC):
             How long a run may take.
         end : float
             When all of them have to be over, as ``time.monotonic`` has it.
+        keep : bool
+            Whether the process goes on with what is asked next, if that says so, too, and is about the same test. What
+            its runs do to it is the business of who asks.
 
         Returns
         -------
@@ -363,7 +371,7 @@ class Runs(ABC):
     def close(self) -> None:
         """End all processes."""
 
-    def traces(self, test: str, times: int, seconds: float, end: float = math.inf) -> list[Trace]:
+    def traces(self, test: str, times: int, seconds: float, end: float = math.inf, keep: bool = False) -> list[Trace]:
         """Run a test unaltered several times, in one process as long as that lives.
 
         Parameters
@@ -376,13 +384,15 @@ class Runs(ABC):
             How long each run may take.
         end : float
             When all of them have to be over.
+        keep : bool
+            See :meth:`ask`.
 
         Returns
         -------
         list of Trace
             In the order of the runs.
         """
-        answers = self.ask(test, [TRACE] * times, steps=MAX_DECISIONS, seconds=seconds, end=end)
+        answers = self.ask(test, [TRACE] * times, steps=MAX_DECISIONS, seconds=seconds, end=end, keep=keep)
         return [Trace.from_answer(one) for one in answers]
 
     def alter(
@@ -394,6 +404,7 @@ class Runs(ABC):
         seconds: float,
         end: float = math.inf,
         control: bool = False,
+        keep: bool = False,
     ) -> tuple[list[Answer], Trace | None]:
         """Run a test altered, once for each alteration, in as few processes as that takes.
 
@@ -411,6 +422,8 @@ class Runs(ABC):
             When all of them have to be over.
         control : bool
             Whether an unaltered run follows in the same process.
+        keep : bool
+            See :meth:`ask`.
 
         Returns
         -------
@@ -420,7 +433,7 @@ class Runs(ABC):
             None unless asked for.
         """
         jobs = [alteration.to_json() for alteration in alterations]
-        answers = self.ask(test, [*jobs, *[TRACE] * control], steps=steps, seconds=seconds, end=end)
+        answers = self.ask(test, [*jobs, *[TRACE] * control], steps=steps, seconds=seconds, end=end, keep=keep)
         last = Trace.from_answer(answers.pop()) if control else None
         return [answer_of(answer) for answer in answers], last
 

@@ -38,7 +38,7 @@ class Turns(Alteration):
     >>> from suspectra.experiments.runs import DecisionSite
     >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=2), instance=2)
     >>> turns = Turns((check,))
-    >>> turns.to_json() == check.to_json(), turns.path_job, turns.skips_check
+    >>> turns.to_json() == check.to_json(), turns.confirmation, turns.skips_check
     (True, {'kind': 'path', 'switched': [('cart.py', 0, 2, 'other')]}, True)
     """
 
@@ -47,10 +47,10 @@ class Turns(Alteration):
 
     def to_json(self) -> Job:
         """How a machine is asked for it."""
-        return self.path_job if self.positions else self.switches[0].to_json()
+        return self.confirmation if self.positions else self.switches[0].to_json()
 
     @property
-    def path_job(self) -> Job:
+    def confirmation(self) -> Job:
         """How a machine is asked for it with its path."""
         points = [(one.place.file, one.place.number, one.instance, one.action) for one in self.switches]
         return {"kind": "path", "switched": [*points]}

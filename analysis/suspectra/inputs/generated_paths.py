@@ -14,7 +14,6 @@ from dataclasses import replace
 from suspectra.errors import EvidenceError
 from suspectra.experiments.forced_paths import ForcedPaths
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
-from suspectra.inputs.search import InputSearch
 from suspectra.paths.report import PathReport
 
 TECHNIQUE = "apg"
@@ -42,8 +41,9 @@ class GeneratedPaths(PathSearcher):
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self._forced, self._inputs = ForcedPaths(setting), InputSearch(setting)
-        self._forced.problems = self._inputs.problems = self.problems
+        self._forced = ForcedPaths(setting)
+        self._forced.problems = self.problems
+        self._found_input = False
         self._by_forcing: PathReport | None = None
         self._by_inputs: PathReport | None = None
         self._refused: list[EvidenceError] = []
@@ -61,7 +61,7 @@ class GeneratedPaths(PathSearcher):
             if self._forced.is_final:
                 return
             yield from self._with_inputs(limits)
-            if self._inputs.found is not None:
+            if self._found_input:
                 return
             for self._by_forcing in forcing:
                 yield self._report
@@ -83,10 +83,15 @@ class GeneratedPaths(PathSearcher):
 
     def _with_inputs(self, limits: PathSearchLimits) -> Iterator[PathReport]:
         """Try other inputs, but leave some time; a user who is asked may take any."""
+        from suspectra.inputs.search import InputSearch  # mostly decisions suffice, and this takes as long as some runs
+
         kept = (1 - INPUT_SHARE) * (limits.end - time.monotonic())
+        inputs = InputSearch(self.setting)
+        inputs.problems = self.problems
         try:
-            with closing(self._inputs.search(limits)) as trying:
+            with closing(inputs.search(limits)) as trying:
                 for self._by_inputs in trying:
+                    self._found_input = inputs.found is not None
                     yield self._report
                     if time.monotonic() >= limits.end - kept:
                         return
@@ -104,7 +109,7 @@ class GeneratedPaths(PathSearcher):
         notes = shown.notes if found else tuple(note for one in reversed(known) for note in one.notes)
         complete = self._forced.is_final or (
             (bool(self._refused) or len(known) == 2)  # else one of both is to come
-            and (self._inputs.found is not None or all(one.complete for one in known))
+            and (self._found_input or all(one.complete for one in known))
         )
         return replace(
             shown,

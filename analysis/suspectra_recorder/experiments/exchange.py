@@ -434,6 +434,8 @@ class _OptionalOfRequest(TypedDict, total=False):
     """Whether the jobs are forks of one unaltered run."""
     all_seconds: float
     """How long all runs may take together; those that have not ended by then are answered as ``unmade``."""
+    keep: bool
+    """Whether the process that does them goes on with the next request that says so, if that is for the same test."""
 
 
 class Request(_OptionalOfRequest):

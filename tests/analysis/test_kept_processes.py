@@ -1,0 +1,101 @@
+"""Several requests in one process of a machine: when it goes on, and when there is a new one."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from suspectra.experiments.machine import Machine
+from suspectra_recorder.experiments import children
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+PLAIN = {"kind": "plain"}
+SWITCHED = {"kind": "switch", "file": "cart.py", "number": 0, "instance": 0, "action": "true"}
+
+TESTS = """
+import os
+import threading
+import time
+from pathlib import Path
+
+from cart import price
+
+runs = []
+
+def test_few_runs():
+    runs.append(os.getpid())
+    (Path(__file__).parent / "pids").write_text(str(os.getpid()))
+    assert len(runs) < 4
+
+def test_price():
+    assert price(20) == 18
+
+def test_ends_later():
+    runs.append(1)
+    threading.Timer(0.2, os._exit, [3]).start()
+    assert len(runs) < 2
+"""
+CART = """
+import os
+
+def price(amount):
+    if amount > 20:
+        os._exit(7)
+    return amount
+"""
+
+
+@pytest.fixture
+def machine(tmp_path):
+    (tmp_path / "cart.py").write_text(CART)
+    (tmp_path / "test_cart.py").write_text(TESTS)
+    names = ["test_few_runs", "test_price", "test_ends_later"]
+    with Machine(PYTEST, tmp_path, "test_cart.py", [f"test_cart.py::{name}" for name in names]) as started:
+        yield started
+
+
+def outcomes(machine, test, runs, *, keep, job=PLAIN):
+    answers = machine.ask(f"test_cart.py::{test}", [job] * runs, steps=1000, seconds=10, keep=keep)
+    return [answer["outcome"] for answer in answers]
+
+
+def test_a_process_goes_on_until_another_is_asked_for(machine):
+    assert outcomes(machine, "test_few_runs", 2, keep=True) == ["passed", "passed"]
+    assert outcomes(machine, "test_few_runs", 2, keep=True) == ["passed", "failed"]
+    assert outcomes(machine, "test_few_runs", 1, keep=False) == ["passed"]
+    assert outcomes(machine, "test_few_runs", 4, keep=True) == ["passed"] * 3 + ["failed"]  # the one before has ended
+    assert outcomes(machine, "test_price", 1, keep=True) == ["failed"]
+    assert outcomes(machine, "test_few_runs", 1, keep=True) == ["passed"]
+
+
+def test_it_does_not_go_on_for_ever(machine):
+    most = children._MAX_RUNS
+    assert outcomes(machine, "test_few_runs", most, keep=True).count("failed") == most - 3
+    assert outcomes(machine, "test_few_runs", 1, keep=True) == ["passed"]
+
+
+def test_nothing_is_left_of_it(machine, tmp_path):
+    outcomes(machine, "test_few_runs", 1, keep=True)
+    pid = int((tmp_path / "pids").read_text())
+    os.kill(pid, 0)
+    machine.close()
+    until = time.monotonic() + 10
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < until:
+        time.sleep(0.01)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_process_that_has_ended_meanwhile_is_no_crash(machine):
+    assert outcomes(machine, "test_ends_later", 1, keep=True) == ["passed"]
+    time.sleep(0.5)
+    assert outcomes(machine, "test_ends_later", 1, keep=True) == ["passed"]
+
+
+def test_an_altered_run_that_ends_the_process_is_a_crash_and_others_follow_in_a_new_one(machine):
+    assert outcomes(machine, "test_price", 1, keep=True) == ["failed"]
+    jobs = [PLAIN, SWITCHED, PLAIN]
+    answers = machine.ask("test_cart.py::test_price", jobs, steps=1000, seconds=10, keep=True)
+    assert [answer["outcome"] for answer in answers] == ["failed", "crashed", "failed"]
+    assert outcomes(machine, "test_price", 2, keep=True, job=SWITCHED) == ["crashed", "crashed"]
