@@ -16,6 +16,8 @@ from suspectra.cli import run
 from suspectra.errors import EvidenceError
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import Outcome
+from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.runs import Answer
 from suspectra.experiments.unusable import require_recorded_failure
@@ -206,3 +208,24 @@ def test_a_test_that_took_too_long_may_fail_otherwise_with_more_time():
     late = TestResult("test_sum", Verdict.FAILED, message="Failed: Timeout (>1.0s) from pytest-timeout.")
     assert FailingTest.from_result(late, "Failed").exception == ""
     assert FailingTest.from_result(replace(late, message="Failed: DID NOT RAISE"), "Failed").exception == "Failed"
+
+
+PROPERTY = """\
+from hypothesis import given, strategies
+
+@given(strategies.integers(5, 9))
+def test_property(n):
+    assert not n
+
+def test_one():
+    assert not 5
+"""
+
+
+def test_the_first_example_of_a_property_that_fails_may_raise_another_exception(tmp_path):
+    (tmp_path / "test_sum.py").write_text(PROPERTY)
+    names = ["test_sum.py::test_property", "test_sum.py::test_one"]
+    with Machine(PYTEST, tmp_path, "test_sum.py", names) as machine:
+        assert RepeatedTest(names[0], machine, recorded="KeyError").trace.answer.exception == "AssertionError"
+        with pytest.raises(EvidenceError, match="fails with AssertionError when it runs alone, and failed with KeyErr"):
+            RepeatedTest(names[1], machine, recorded="KeyError")

@@ -369,7 +369,8 @@ class _Machine:
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
-            self._types = self._types or type_names(call.excinfo.value)
+            if self._examples.get(item.nodeid, 1) == 1:  # the first failing example of a property need not be the least
+                self._types = self._types or type_names(call.excinfo.value)
             if self._unaltered and self._check is None:
                 name, is_test = call.excinfo.type.__name__, self.hook.is_test_code
                 self._check = failed_check(call.excinfo.tb, name, str(item.path), is_test)
