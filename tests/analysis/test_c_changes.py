@@ -95,6 +95,15 @@ def test_a_constant_that_leaves_the_notes_as_they_are_counts_as_changed(cart):
     assert cart.record(CART.replace("n * 2", "n * 3"), flags=["-frandom-seed=1"]) == {"twice": ["cart.c:3"]}
 
 
+def test_a_pass_of_a_program_that_was_not_built_again_is_one_of_the_source_that_was_compiled(cart):
+    assert cart.record() == {}
+    wrong = CART.replace("n * 2", "n * 3")
+    (cart.workspace / "cart.c").write_text(wrong)
+    assert cart.record() == {}, "the program is still the right one"
+    assert "it changed after it was compiled" in " ".join(problem.cause for problem in cart.source.read().problems)
+    assert cart.record(wrong) == {"twice": ["cart.c:3"]}
+
+
 def test_a_damaged_version_of_a_source_is_left_out(cart):
     cart.record()
     assert cart.record(CART.replace("n * 2", "n * 3"))

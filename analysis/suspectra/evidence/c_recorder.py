@@ -133,7 +133,8 @@ class CRecorder:
         notes : bytes
             Its content.
         sources : mapping of str to str
-            SHA-256 of each source it was compiled from, by path.
+            SHA-256 of each source it was compiled from, by path. One that was edited since and not compiled again is as
+            it was when the object was recorded before.
 
         Returns
         -------
@@ -144,6 +145,8 @@ class CRecorder:
         digest = hashlib.sha256(notes).hexdigest()
         number = self._numbers.get((path, digest))
         newest, objects = self.recording.newest.get(path), self.recording.objects
+        if number is not None:
+            sources = {**objects[number].sources, **sources}
         if number is not None and number == newest and objects[number].sources == sources:
             return number  # not if only the sources differ: notes contain no constants
         stored = self.folder / "objects" / f"{digest}.gcno.z"
