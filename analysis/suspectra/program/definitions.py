@@ -135,7 +135,7 @@ class Definitions:
                 whole = reading is None or number in reading
                 names = _names_in(source, lines, ends, functions, tuple(headers[number]), whole=whole)
                 files.append((place.start, names))
-        return _joined(files)
+        return _joined(files, len(elements))
 
     def read_by(self, row: Row) -> Ints:
         """Return the definitions that some statements read.
@@ -268,7 +268,8 @@ def _names_in(
 
 
 def _as_arrays(places: Mapping[bytes, list[int]]) -> dict[bytes, Ints]:
-    return {name: np.unique(several) for name, several in places.items() if several}
+    """Each place once; they come in the order of the source."""
+    return {name: np.array(list(dict.fromkeys(several)), np.int64) for name, several in places.items() if several}
 
 
 def _words(source: bytes, start: int, stop: int) -> Iterator[_Word]:
@@ -345,13 +346,15 @@ def _changed(source: bytes, offset: int) -> list[bytes]:
     return [match[1]] if match is not None else []
 
 
-def _joined(files: list[tuple[int, _Names]]) -> Definitions:
+def _joined(files: list[tuple[int, _Names]], columns: int) -> Definitions:
     """The definitions of several files, each with the column of its first element."""
     by_name: dict[bytes, list[tuple[int, bool, int]]] = defaultdict(list)  # file, whether in a class, column
     for number, (first, names) in enumerate(files):
         for definition in names.definitions:
             by_name[definition.name].append((number, definition.in_class, first + definition.element))
     element = np.unique([column for places in by_name.values() for _, _, column in places]).astype(np.int64)
+    defines = np.zeros(columns, bool)
+    defines[element] = True
     readers: dict[int, list[Ints]] = defaultdict(list)  # of each definition
     for number, (first, names) in enumerate(checked(files)):
         for name in names.alone.keys() & by_name.keys():
@@ -359,7 +362,7 @@ def _joined(files: list[tuple[int, _Names]]) -> Definitions:
             for file, in_class, column in by_name[name]:
                 if file == number:
                     # a name of a class is known alone only in the class, where definitions are
-                    readers[column].append(places[np.isin(places, element)] if in_class else places)
+                    readers[column].append(places[defines[places]] if in_class else places)
                 elif not in_class and (names.imports_all or name in names.imported):
                     readers[column].append(places)
         for name in names.after_dot.keys() & by_name.keys():
@@ -367,10 +370,12 @@ def _joined(files: list[tuple[int, _Names]]) -> Definitions:
             for file, in_class, column in by_name[name]:
                 if in_class or file != number:
                     readers[column].append(places)
-    direct = {column: np.unique(np.concatenate(places)) for column, places in readers.items()}
-    split = {column: np.isin(places, element) for column, places in direct.items()}
-    by_definitions = {column: places[split[column]].tolist() for column, places in direct.items()}
-    in_functions = {column: places[~split[column]] for column, places in direct.items()}
+    direct = {
+        column: np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
+        for column, places in readers.items()
+    }
+    by_definitions = {column: places[defines[places]].tolist() for column, places in direct.items()}
+    in_functions = {column: places[~defines[places]] for column, places in direct.items()}
     reader, read = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for number, column in enumerate(checked(element.tolist())):
         parts = [in_functions[one] for one in _reached(column, by_definitions) if one in in_functions]
@@ -379,8 +384,8 @@ def _joined(files: list[tuple[int, _Names]]) -> Definitions:
         read.append(np.full(len(own), number))
     every, numbers = np.concatenate(reader), np.concatenate(read)
     order = np.lexsort((numbers, every))
-    columns, start = np.unique(every[order], return_index=True)
-    return Definitions(element, columns, np.append(start, len(every)), numbers[order])
+    reading, start = np.unique(every[order], return_index=True)
+    return Definitions(element, reading, np.append(start, len(every)), numbers[order])
 
 
 def _reached(column: int, by_definitions: dict[int, list[int]]) -> set[int]:
