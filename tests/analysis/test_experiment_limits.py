@@ -63,7 +63,7 @@ class Repairs(Runs):
 
     def __init__(self, seconds):
         super().__init__()
-        self.together = {"test_cart"}
+        self.together = True
         self.seconds, self.now = seconds, 0.0
 
     def ask(self, test, jobs, *, steps, seconds, end, keep=False):

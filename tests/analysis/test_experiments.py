@@ -103,7 +103,6 @@ def switched(machine, test, text, project, *, instance=EVERY, steps=1_000, secon
 @pytest.mark.parametrize("test", KINDS)
 def test_tests_of_every_kind_run_as_under_pytest(machine, project, test):
     assert switched(machine, test, "if amount > 10", project, instance=1).outcome is Outcome.PASSED
-    assert name_of(test) in machine.together
 
 
 @pytest.mark.parametrize("test", ["TestShared::test_set_up_class", "TestTill::test_scopes"])

@@ -7,6 +7,8 @@ import time
 import pytest
 
 from suspectra.experiments.machine import Machine
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.switching import switches
 from suspectra_recorder.experiments import children
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
@@ -99,3 +101,32 @@ def test_an_altered_run_that_ends_the_process_is_a_crash_and_others_follow_in_a_
     answers = machine.ask("test_cart.py::test_price", jobs, steps=1000, seconds=10, keep=True)
     assert [answer["outcome"] for answer in answers] == ["failed", "crashed", "failed"]
     assert outcomes(machine, "test_price", 2, keep=True, job=SWITCHED) == ["crashed", "crashed"]
+
+
+CONFTEST = """
+import pytest
+from cart import price
+
+class Price(pytest.Item):
+    def runtest(self):
+        amount, expected = map(int, self.path.read_text().split())
+        assert price(amount) == expected
+
+class Prices(pytest.File):
+    def collect(self):
+        yield Price.from_parent(self, name="price")
+
+def pytest_collect_file(file_path, parent):
+    return Prices.from_parent(parent, path=file_path) if file_path.suffix == ".price" else None
+"""
+
+
+def test_a_test_that_a_plugin_reads_from_a_file_is_repeated_in_one_process_too(tmp_path):
+    (tmp_path / "cart.py").write_text("def price(amount):\n    return 18 if amount > 20 else amount\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "member.price").write_text("20 18")
+    with Machine(PYTEST, tmp_path, "member.price", ["member.price::price"]) as machine:
+        test = RepeatedTest("member.price::price", machine)
+        assert test.repeats
+        found = list(test.experiments(switches(test.trace), end=time.monotonic() + 20))
+    assert [(one.line, one.action, one.outcome.value) for one in found] == [(2, "true", "passed")]

@@ -62,8 +62,6 @@ class Machine(Runs):
     ----------
     tests : frozenset of str
         Those that were collected.
-    together : frozenset of str
-        Tests that may be run several times in one process.
     sources : mapping of str to str
         The digests of the sources of the workspace that were loaded, by path.
     notices : list of Problem
@@ -91,6 +89,8 @@ class Machine(Runs):
     >>> [answer["outcome"] for answer in answers], sorted(machine.sources)
     (['failed', 'passed'], ['cart.py', 'test_cart.py'])
     """
+
+    together = True
 
     def __init__(
         self,
@@ -128,7 +128,6 @@ class Machine(Runs):
             self.close()
             raise
         self.tests = frozenset(greeting["tests"])
-        self.together = frozenset(greeting["together"])
         self.notices: list[Problem] = [] if notices is None else notices
         self.notices += _left_out(greeting["left_out"], self.notices)
         self.threads = tuple(greeting["threads"])

@@ -125,7 +125,7 @@ class RepeatedTest:
         if outcome in _NO_VERDICT or outcome.repairs == fails:
             raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS, fails=fails)
         require_recorded_failure(test, recorded, self.trace.answer)
-        together = test in runs.together and self.trace.answer.seconds < BATCH_S
+        together = runs.together and self.trace.answer.seconds < BATCH_S
         again, *warm = runs.traces(test, 2 if together else 1, TRACE_S, end, keep=together)
         if difference := self.trace.difference(again):
             cause = f"two runs of {test} differ: {difference}"

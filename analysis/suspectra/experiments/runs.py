@@ -297,8 +297,8 @@ class Runs(ABC):
     ----------
     workspace : Path
         Where they run.
-    together : frozenset of str
-        Tests that may be run several times in one process.
+    together : bool
+        Whether a process may run a test several times.
     sources : mapping of str to str
         The digests of the sources of the workspace that are loaded by now, by path.
     notices : sequence of Problem
@@ -330,7 +330,7 @@ class Runs(ABC):
     """
 
     workspace: Path = Path()
-    together: frozenset[str] = frozenset()
+    together: bool = False
     sources: Mapping[str, str] = MappingProxyType({})
     notices: Sequence[Problem] = ()
 

@@ -469,7 +469,7 @@ class Greeting(TypedDict):
     Examples
     --------
     >>> greeting: Greeting = {
-    ...     "tests": ["test_a"], "together": [], "excluded": {}, "threads": [],
+    ...     "tests": ["test_a"], "excluded": {}, "threads": [],
     ...     "by_unittest": [], "errors": [], "sources": {}, "left_out": {},
     ... }
     >>> greeting["tests"]
@@ -478,8 +478,6 @@ class Greeting(TypedDict):
 
     tests: list[str]
     """The tests that were collected."""
-    together: list[str]
-    """Those that may be run several times in one process."""
     excluded: dict[str, str]
     """Tests that are never run, each with the marker because of which."""
     threads: list[str]

@@ -211,7 +211,6 @@ class _Machine:
         others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         return {
             "tests": list(self.items),
-            "together": [name for name, item in self.items.items() if isinstance(item, pytest.Function)],
             "excluded": self._excluded,
             "threads": others,
             "by_unittest": [name for name in self.order.tests if name not in self.items and self._is_of_unittest(name)],
@@ -420,9 +419,10 @@ def _unwrapped(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.Excep
 
 
 def _forget_last_run(item: Any) -> None:
-    """Let a test have fixtures of its own, and an instance of its class."""
-    item._initrequest()
-    if item.cls is not None:
+    """Let a test have fixtures of its own, and an instance of its class, if it is one that has these."""
+    if hasattr(item, "_initrequest"):
+        item._initrequest()
+    if getattr(item, "cls", None) is not None:
         for name in ("_obj", "_instance"):
             vars(item).pop(name, None)
 
