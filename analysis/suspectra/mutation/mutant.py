@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from suspectra.mutation.edit import Edit
-from suspectra.mutation.operators import OPERATORS, Site
+from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Attributes, Function, Variables, bodies
+from suspectra.mutation.site import Site
 
 _MAX_LENGTH = 40  # characters of code in a description
 _MAX_ALIKE = 20  # of these, with which both sides begin
