@@ -211,6 +211,26 @@ def test_a_variable_that_nothing_reads_is_tried_however_far_away_it_is():
     assert last == {"a", "b", "d", "rate"}  # a comprehension reads `used`, and `_old` is meant to be read nowhere
 
 
+@pytest.mark.parametrize(
+    ("statement", "left_out"),
+    [
+        ("self.a = self.b", "self.a = self.a"),
+        ("a = b", "a = a"),
+        ("a: int = b", "a: int = a"),
+        ("(a := b)", "(a := a)"),
+        ("return a < b", "return b < b"),
+        ("return a and b", "return a and a"),
+        ("return a - b", "return b - b"),
+    ],
+)
+def test_no_mutant_gives_a_variable_to_itself_or_compares_it_with_itself(statement, left_out):
+    code = f"class A:\n    def f(self, a, b):\n        {statement}\n        return self.a\n"
+    source = ParsedSource(code.encode())
+    made = {one.edit.apply(source.text).split("\n")[2].strip() for one in mutants(source)}
+    assert made
+    assert left_out not in made
+
+
 def test_code_that_runs_at_import_is_left_alone():
     code = b"LIMIT = 3\n@register(1)\ndef f(a=LIMIT + 1):\n    return a\n\nclass A:\n    size = 2 * LIMIT\n"
     assert [one.description for one in mutants(ParsedSource(code))] == ["`return a` → `return None`"]
