@@ -28,9 +28,9 @@ _SYMBOLS: dict[type[ast.operator], str] = {
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div, ast.FloorDiv, ast.Add),
+    ast.Mult: (ast.Div, ast.FloorDiv, ast.Add, ast.Pow),
     ast.Div: (ast.FloorDiv, ast.Mult),
-    ast.FloorDiv: (ast.Div, ast.Mult),
+    ast.FloorDiv: (ast.Div, ast.Mult, ast.Mod),
     ast.Mod: (ast.FloorDiv,),
     ast.Pow: (ast.Mult,),
     ast.LShift: (ast.RShift,),
@@ -42,6 +42,7 @@ _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
 _NEUTRAL: dict[type[ast.operator], int] = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Pow: 1}
 _NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 _MAX_NUMBER = 10**18
+_MAX_EXPONENT = 3
 
 
 def _arithmetic(site: Site) -> Iterator[Change]:
@@ -54,7 +55,7 @@ def _arithmetic(site: Site) -> Iterator[Change]:
         place = site.between(node.target, node.value, f"{symbol}=")
         if place is not None:
             if not never_number(node.value):
-                yield from ((place, f"{_SYMBOLS[other]}=") for other in _ARITHMETIC.get(type(node.op), ()))
+                yield from ((place, f"{_SYMBOLS[other]}=") for other in _alternatives(node.op, node.value))
             yield place, "="
     elif isinstance(node, ast.BinOp):
         if not never_number(node.left) and not never_number(node.right):
@@ -65,7 +66,7 @@ def _arithmetic(site: Site) -> Iterator[Change]:
 
 
 def _other_operators(site: Site, node: ast.BinOp) -> Iterator[Change]:
-    for other in _ARITHMETIC.get(type(node.op), ()):
+    for other in _alternatives(node.op, node.right):
         if _is_neutral(other, node.left) or _is_neutral(other, node.right):
             continue  # the same as the other operand alone
         level = precedence_of_operator(other())
@@ -76,6 +77,12 @@ def _other_operators(site: Site, node: ast.BinOp) -> Iterator[Change]:
         else:
             left, right = site.operand(node.left, level), site.operand(node.right, Precedence(level + 1))
             yield site.put(node, f"{left} {_SYMBOLS[other]} {right}", level)
+
+
+def _alternatives(operator: ast.operator, right: ast.expr) -> list[type[ast.operator]]:
+    """What may have been meant by an operator; no power of a variable, which may take forever."""
+    small = isinstance(right, ast.Constant) and type(right.value) is int and abs(right.value) <= _MAX_EXPONENT
+    return [other for other in _ARITHMETIC.get(type(operator), ()) if other is not ast.Pow or small]
 
 
 def _is_neutral(operator: type[ast.operator], node: ast.expr) -> bool:

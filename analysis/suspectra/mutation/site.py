@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from suspectra.mutation.parsed_source import ParsedSource, Span
 from suspectra.mutation.precedence import Precedence, demanded, precedence_of_expression
-from suspectra.mutation.scopes import Attributes, Variables
+from suspectra.mutation.scopes import Attributes, Keys, Variables
 
 Change = tuple[Span, str]
 """What is replaced, and by what."""
@@ -39,13 +39,18 @@ class Site:
         The name of the object in a method; empty elsewhere.
     last : bool
         Whether nothing of the function, or of the loop for ``continue``, would follow this statement anyway.
+    keys : Keys
+        Those of items, in the function.
+    not_counted : frozenset of str
+        Names and attributes whose values are certainly no numbers.
 
     Examples
     --------
     >>> source = ParsedSource(b"def f(a, b):\n    return a > b")
     >>> function = source.tree.body[0]
     >>> node, local = function.body[0].value, Variables(function, method=False)
-    >>> site = Site(node, function.body[0], source, local, Attributes(function), None, "", True)
+    >>> scopes = local, Attributes(function), None
+    >>> site = Site(node, function.body[0], source, *scopes, "", True, Keys(function), frozenset())
     >>> site.operand(node.left, Precedence.COMPARE), source.part(site.between(node.left, node.comparators[0], ">"))
     ('a', '>')
     >>> site.put(node, "False", Precedence.ATOM)[1]
@@ -60,6 +65,8 @@ class Site:
     own_attributes: Attributes | None
     itself: str
     last: bool
+    keys: Keys
+    not_counted: frozenset[str]
 
     def put(self, node: ast.expr, text: str, precedence: Precedence) -> Change:
         """Replace a whole expression.

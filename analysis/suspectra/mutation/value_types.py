@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+_TRUTHS = frozenset({"isinstance", "issubclass", "any", "all", "callable", "hasattr", "startswith", "endswith", "bool"})
+_ABOUT = ("is", "has")  # how names of functions begin that answer yes or no
 _NEVER_NUMBERS = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 
 
@@ -51,6 +53,32 @@ def is_numeric(node: ast.expr) -> bool:
             map(is_numeric, (node.left, node.right))
         )
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
+
+
+def is_truth(node: ast.expr) -> bool:
+    """Whether an expression is true or false, as far as its text and the names of functions say that.
+
+    Parameters
+    ----------
+    node : ast.expr
+        Any.
+
+    Returns
+    -------
+    bool
+        False where the text does not say it.
+
+    Examples
+    --------
+    >>> [is_truth(ast.parse(text, mode="eval").body) for text in ("a > b", "text.isdigit()", "a")]
+    [True, True, False]
+    """
+    if isinstance(node, ast.Call):
+        name = called_name(node.func)
+        return name in _TRUTHS or name.startswith(_ABOUT)
+    if isinstance(node, ast.BoolOp):
+        return all(map(is_truth, node.values))
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def never_number(node: ast.expr) -> bool:
