@@ -234,7 +234,7 @@ def _weight(repair: Repair) -> tuple[bool, float]:
 def _product(several: Iterable[Repair]) -> str:
     """What `_factor` multiplies, the repair that says most first."""
     known = [repair for repair in several if not repair.hides]
-    return " * ".join(f"{one.likelihood:.4g}^{one.share / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
+    return " * ".join(f"{one.likelihood:.4g}^{one.weight / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
 
 
 def _rarity(repair: Repair) -> str:
