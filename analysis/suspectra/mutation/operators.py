@@ -16,26 +16,28 @@ from suspectra.mutation.statements import STATEMENTS
 
 _ORDER = (
     "boundary",
-    "relational",
-    "negation",
     "logical",
-    "none",
-    "arithmetic",
+    "negation",
     "constant",
-    "variable",
-    "key",
-    "argument",
+    "arithmetic",
     "operand",
     "call",
-    "jump",
     "handler",
+    "jump",
+    "none",
+    "argument",
+    "relational",
+    "deletion",
+    "variable",
+    "key",
     "accumulation",
+    "off by one",
     "left out call",
     "left out argument",
-    "off by one",
     "return none",
-    "deletion",
 )
+"""Those first that undid a fault of a program with known faults most often in relation to how often they were tried."""
+
 _ALL = {**COMPARISONS, **CONDITIONS, **ARITHMETIC, **NAMES, **CALLS, **STATEMENTS}
 
 OPERATORS: dict[str, Operator] = {name: _ALL[name] for name in _ORDER}
