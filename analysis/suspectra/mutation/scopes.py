@@ -68,8 +68,9 @@ class Variables:
     Examples
     --------
     >>> function = ast.parse("def f(a, b):\n    c = a\n    return c").body[0]
-    >>> Variables(function, method=False).others(function.body[1].value)
-    ['a', 'b']
+    >>> variables = Variables(function, method=False)
+    >>> variables.others(function.body[1].value), variables.bound_before("c", Position(1, 8))
+    (['a', 'b'], False)
     >>> function = ast.parse("def f(unread, a, b, c):\n    d = a + b + c\n    return d").body[0]
     >>> Variables(function, method=False).others(function.body[1].value)
     ['c', 'b', 'a', 'unread']
@@ -161,8 +162,9 @@ class Attributes:
     Examples
     --------
     >>> function = ast.parse("def f(a):\n    a.x = a.y\n    return a.x").body[0]
-    >>> Attributes(function).others(function.body[1].value, "a")
-    ['y']
+    >>> attributes = Attributes(function)
+    >>> attributes.others(function.body[1].value, "a"), attributes.read("y", "a")
+    (['y'], True)
     """
 
     def __init__(self, scope: ast.AST):

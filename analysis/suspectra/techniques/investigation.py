@@ -187,7 +187,7 @@ def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Flo
     --------
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> scores(AllEvidence().localize(spectrum), {0: (Repair("value", 1.0, as_good=1, tried=2),)}).round(2).tolist()
-    [2.27, 1.0, 0.21]
+    [1.96, 1.0, 0.21]
     """
     prior = _prior(base)
     known = prior.copy()

@@ -57,8 +57,8 @@ class Repair:
     >>> Repair("switch", 1.0, as_good=1, tried=25).factor, Repair("switch", 1.0, as_good=25, tried=25).factor
     (9.0, 1.0)
     >>> repair = Repair("switch", 0.5, as_good=1, tried=25)
-    >>> repair.accepted, repair.likelihood, round(repair.factor, 2), repair.repaired
-    (False, 9.0, 1.73, 0)
+    >>> repair.accepted, repair.likelihood, repair.weight, round(repair.factor, 2), repair.repaired
+    (False, 9.0, 0.25, 1.73, 0)
     """
 
     kind: str
