@@ -69,8 +69,8 @@ def test_a_repair_raises_a_statement_and_lowers_no_other():
     assert after == [second, *(line for line in before if line != second)]
     assert report.explain(0).sentences[0] == "2 of 2 failing tests pass if this comes out false."
     assert "Of 4 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
-    assert report.explain(0).substituted == "5.5^1 / 2^1.4"
-    assert report.suspect(0).score == pytest.approx(5.5 / 2**1.4)
+    assert report.explain(0).substituted == "8.25^1 / 2^1.4"
+    assert report.suspect(0).score == pytest.approx(8.25 / 2**1.4)
 
 
 def test_a_repair_says_the_less_the_more_statements_have_one():
@@ -82,7 +82,7 @@ def test_a_repair_says_the_less_the_more_statements_have_one():
 
 def test_one_repair_among_few_statements_may_be_chance():
     few, many = (Repair("switch", 1.0, as_good=1, tried=tried).factor for tried in (3, 30))
-    assert 5 < few < 6 < 9 < many < 10
+    assert few < many < 2 * few
 
 
 def test_half_of_the_tests_say_less_than_half_of_what_all_say():
@@ -165,7 +165,7 @@ def test_further_kinds_that_repair_count_half():
     assert two / one == pytest.approx(replaced.factor**0.5)
     switched, replaced = ([made(test, 4, kind=kind) for test in ("t1", "t2")] for kind in ("switch", "value"))
     report, lines = ranked(*switched, *replaced, made("t2", 2, Outcome.FAILED))
-    assert report.explain(lines.index(4)).substituted.startswith("5.167^1 * 5^0.5 / ")
+    assert report.explain(lines.index(4)).substituted.startswith("7.75^1 * 3^0.5 / ")
 
 
 def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():

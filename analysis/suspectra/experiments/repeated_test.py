@@ -38,7 +38,7 @@ each of its examples.
 BATCH, BATCH_S, FORKS_S = 50, 1.0, 10.0
 """Altered runs in one process: at most so many, of tests that take so long together, or as forks."""
 
-FIRST_BATCH = 10
+FIRST_BATCH = 20
 """The same as long as nothing is known of what altered runs leave behind."""
 
 CONFIRMING_S, BEGUN_S = 1.0, 0.5

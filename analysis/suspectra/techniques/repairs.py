@@ -12,10 +12,12 @@ from suspectra.spectrum import Spectrum
 MUTANT = "mutant"
 """The kind of experiments that are made with passing tests, too."""
 
-PRIOR_TRIED, PRIOR_REPAIRED = 30.0, 3.0
+PRIOR_TRIED = 30.0
+PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, MUTANT: 1.0}
 """Assumed before any experiment: of so many statements without a fault so many can be altered so that tests pass.
 
-An investigation often tries so few statements of a kind that one repair among them may be chance.
+That is about what was found in programs with a known fault. An investigation often tries so few statements of a kind
+that one repair among them may be chance.
 """
 
 PRIOR_ACCEPTED = 0.5
@@ -54,11 +56,11 @@ class Repair:
 
     Examples
     --------
-    >>> Repair("switch", 1.0, as_good=1, tried=25).factor, Repair("switch", 1.0, as_good=25, tried=25).factor
-    (9.0, 1.0)
-    >>> repair = Repair("switch", 0.5, as_good=1, tried=25)
+    >>> Repair("switch", 1.0, as_good=1, tried=27).factor, Repair("switch", 1.0, as_good=27, tried=27).factor
+    (14.0, 1.0)
+    >>> repair = Repair("switch", 0.5, as_good=1, tried=27)
     >>> repair.accepted, repair.likelihood, repair.weight, round(repair.factor, 2), repair.repaired
-    (False, 9.0, 0.25, 1.73, 0)
+    (False, 14.0, 0.25, 1.93, 0)
     """
 
     kind: str
@@ -73,7 +75,7 @@ class Repair:
     @property
     def likelihood(self) -> float:
         """How many times as likely such a repair is at the fault as at another statement; at least 1."""
-        assumed = PRIOR_ACCEPTED if self.accepted else PRIOR_REPAIRED
+        assumed = PRIOR_ACCEPTED if self.accepted else PRIOR_REPAIRED[self.kind]
         elsewhere = (self.as_good - 1 + assumed) / (self.tried - 1 + PRIOR_TRIED)
         return max(_CHANCE / elsewhere, 1.0)
 
@@ -133,7 +135,7 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
     >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
     >>> repairs([made], spectrum)[1][0].factor
-    5.0
+    7.5
     """
     tried: dict[str, dict[int, _Tried]] = defaultdict(lambda: defaultdict(_Tried))
     at: dict[tuple[str, int], int | None] = {}
