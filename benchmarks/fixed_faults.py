@@ -33,7 +33,7 @@ LISTS = {
 
 PACKAGES = (
     *("attrs", "beautifulsoup4", "html5lib", "hypothesis", "lxml", "markupsafe", "orderly-set", "psutil"),
-    *("pytest-mock", "python-dateutil", "pytz", "pyyaml", "simplejson", "trio", "tzdata", "wcwidth", "whatever"),
+    *("mock", "pytest-mock", "python-dateutil", "pytz", "pyyaml", "simplejson", "trio", "tzdata", "wcwidth", "whatever"),
 )
 """What the tests of these projects import."""
 

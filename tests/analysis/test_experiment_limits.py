@@ -9,6 +9,7 @@ import pytest
 
 from suspectra.cli import run
 from suspectra.evidence import discovery
+from suspectra.experiment import EVERY
 from suspectra.experiments import investigation, repeated_test
 from suspectra.experiments.investigation import Investigation
 from suspectra.experiments.machine import Machine
@@ -90,6 +91,33 @@ def test_repairs_are_confirmed_for_a_second_after_the_time_is_up(monkeypatch, se
     assert not test.complete
     assert test.pending == 0
     assert runs.now < end + CONFIRMING_S + seconds
+
+
+ASLEEP = 25  # the decision that, if it comes out true, takes longer than the time that is left
+MANY_DECISIONS = "import time\n\ndef wait(n):\n" + "".join(
+    f"    if n == {number}:\n        time.sleep({60 if number == ASLEEP else 0})\n" for number in range(1, 31)
+)
+CALLS_WAIT = (
+    "import functools, time\nfrom wait import wait\n\n@functools.cache\ndef load(seconds):\n    time.sleep(seconds)\n\n"
+    "def test_wait():\n    load({})\n    wait(0)\n    assert False\n"
+)
+
+
+@pytest.mark.parametrize(("forks", "seconds", "first_run_s"), [(False, 1.5, 0.15), (True, 0.4, 0.0)])
+def test_what_is_known_when_the_time_is_up_is_kept(tmp_path, forks, seconds, first_run_s):
+    (tmp_path / "wait.py").write_text(MANY_DECISIONS)
+    (tmp_path / "test_wait.py").write_text(CALLS_WAIT.format(first_run_s))
+    name = "test_wait.py::test_wait"
+    with Machine(PYTEST, tmp_path, "test_wait.py", [name]) as machine:
+        test = RepeatedTest(name, machine, forks=forks)
+        in_order = sorted(switches(test.trace), key=lambda one: (one.instance != EVERY, one.place.line))
+        began = time.monotonic()
+        made = list(test.experiments(in_order[:30], began + seconds))
+    assert time.monotonic() - began < seconds + CONFIRMING_S
+    assert len(made) == ASLEEP - 1
+    assert {one.outcome.value for one in made} == {"failed"}
+    assert not test.complete
+    assert test.pending == 0
 
 
 SUBTRACTS = "def total(net, vat):\n    return net - vat\n"

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
+
+from suspectra_recorder.experiments.exchange import RunAnswer
 
 
 class TimeIsUp(Exception):
     """Something has used the time that it has.
+
+    Parameters
+    ----------
+    answers : sequence of RunAnswer
+        What is known by then of runs that were asked for together.
 
     Examples
     --------
     >>> raise TimeIsUp
     Traceback (most recent call last):
     suspectra.experiments.deadline.TimeIsUp
+    >>> TimeIsUp().answers
+    ()
     """
+
+    def __init__(self, answers: Sequence[RunAnswer] = ()):
+        super().__init__()
+        self.answers = tuple(answers)
 
 
 def seconds_until(end: float, most: float = math.inf) -> float:

@@ -156,11 +156,11 @@ class Machine(Runs):
         return self._ask({**what, "keep": True} if keep else what, len(jobs))
 
     def fork(
-        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float
+        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
     ) -> tuple[list[Answer], Trace | None]:
         """Run a test unaltered, and fork it where it is to be altered."""
         jobs = [alteration.to_json() for alteration in alterations]
-        what: Request = {**request(test, jobs, steps=steps, seconds=seconds), "fork": True}
+        what: Request = {**request(test, jobs, steps=steps, seconds=seconds, end=end), "fork": True}
         answers = self._ask(what, len(jobs) + 1)
         by_job = {answer["job"]: answer for answer in answers if "job" in answer}
         crashed: RunAnswer = {"outcome": "crashed", "exception": "", "seconds": 0.0}
@@ -180,11 +180,12 @@ class Machine(Runs):
             found: list[RunAnswer] = [json.loads(line) for line in islice(lines, answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
-        if any(answer["outcome"] == UNMADE for answer in found):
-            raise TimeIsUp
-        for answer in found:
+        made = [answer for answer in found if answer["outcome"] != UNMADE]
+        for answer in made:
             self.notices += _noticed(answer, self.notices)
-        return found
+        if len(made) < len(found):
+            raise TimeIsUp(made)
+        return made
 
     def _send(self, what: Request) -> None:
         try:

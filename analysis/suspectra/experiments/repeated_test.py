@@ -38,8 +38,11 @@ each of its examples.
 BATCH, BATCH_S, FORKS_S = 50, 1.0, 10.0
 """Altered runs in one process: at most so many, of tests that take so long together, or as forks."""
 
-CONFIRMING_S = 1.0
-"""How long after the end of the time runs that began before may take, and repairs that were seen are confirmed."""
+FIRST_BATCH = 20
+"""The same as long as nothing is known of what altered runs leave behind."""
+
+CONFIRMING_S, BEGUN_S = 1.0, 0.5
+"""How long after the end of the time repairs that were seen are confirmed, and runs that began before may take."""
 
 _Alteration = TypeVar("_Alteration", bound=Alteration)
 
@@ -138,6 +141,7 @@ class RepeatedTest:
         self._check = self.trace.answer.noted.get("check") if fails else None
         self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None
+        self._leaves_nothing = False  # altered runs, for those that follow
         self._only_cold = self._warm.files_unlike(self.trace) if self._warm else frozenset()
         self._each = (self._warm or self.trace).answer.seconds
         self._steps = max(LEAST_STEPS, STEPS_FACTOR * len(self.trace.decisions))
@@ -234,10 +238,10 @@ class RepeatedTest:
             if not batch:
                 self.complete = True
                 return
-            for taken, (alteration, answer) in enumerate(zip(batch, self._try(batch, end), strict=False), 1):
+            for taken, (alteration, answer) in enumerate(zip(batch, self._tried(batch, end), strict=True), 1):
                 self.pending = len(batch) - taken
-                yield alteration, answer
-            self.pending = 0
+                if answer is not None:
+                    yield alteration, answer
 
     @property
     def repeats(self) -> bool:
@@ -290,64 +294,79 @@ class RepeatedTest:
         if self._forks:
             size = min(BATCH, int(min(FORKS_S, left) / max(self.trace.answer.seconds, 1e-4)))
         else:
-            size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
+            most = BATCH if self._leaves_nothing else FIRST_BATCH
+            size = min(most, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
-    def _try(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer]:
-        """How runs with some alterations end, the first ones if the time is up before the last."""
-        with suppress(TimeIsUp):  # of a run that was cut off nothing is known
-            yield from self._tried(alterations, end)
-
-    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer]:
-        """How runs with some alterations end.
+    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer | None]:
+        """How runs with some alterations end; None for those of which nothing is known when the time is up.
 
         A repair is confirmed in a process of its own. Runs in a process of their own are made as their answers are
         asked for: none waits for those after it.
         """
-        if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
-            yield from self._try_forks(alterations, end)
-            return
-        shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
-        known = dict(zip(shared, self._try_together([alterations[n] for n in shared], end), strict=False))
+        known = self._known(alterations, end)
         for n, alteration in enumerate(alterations):
             answer = known.get(n)
             repairs = answer is not None and self.fails and answer.outcome.repairs
-            if answer is None or repairs:
-                if time.monotonic() >= end + (CONFIRMING_S if answer else 0):
-                    return
-                latest = end + CONFIRMING_S
-                if repairs:
-                    answer = self._confirmed(alteration.confirmation, self._seconds, latest)
-                else:
-                    answer = self.alone(alteration.to_json(), end=latest)
-            yield answer
+            if (answer is None or repairs) and time.monotonic() < end + (CONFIRMING_S if answer else 0):
+                yield self._alone_before(end + CONFIRMING_S, alteration, confirm=repairs)
+            else:
+                yield None if repairs else answer
+
+    def _alone_before(self, end: float, alteration: Alteration, *, confirm: bool) -> Answer | None:
+        """How a run in a process of its own ends, None if it does not in time."""
+        with suppress(TimeIsUp):
+            if confirm:
+                return self._confirmed(alteration.confirmation, self._seconds, end)
+            return self.alone(alteration.to_json(), end=end)
+        return None
+
+    def _known(self, alterations: Sequence[Alteration], end: float) -> dict[int, Answer]:
+        """By their numbers, how those end that can be run together."""
+        if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
+            return self._try_forks(alterations, end)
+        shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
+        return dict(zip(shared, self._try_together([alterations[n] for n in shared], end), strict=False))
 
     def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
-        """How they end one after the other in one process; nothing where runs change those that follow."""
+        """How they end one after the other in one process; nothing where runs change those that follow.
+
+        If the time is up before the unaltered run at the end, the first answer is certain. The others are if altered
+        runs have left nothing behind before.
+        """
         if self._warm is None or len(alterations) < 2:
             return []
-        answers, control = self.runs.alter(
-            self.test,
-            alterations,
-            steps=self._steps,
-            seconds=self._seconds,
-            end=end + CONFIRMING_S,
-            control=True,
-            keep=True,
-        )
+        try:
+            answers, control = self.runs.alter(
+                self.test,
+                alterations,
+                steps=self._steps,
+                seconds=self._seconds,
+                end=end + BEGUN_S,
+                control=True,
+                keep=True,
+            )
+        except TimeIsUp as cut:
+            made = [answer_of(answer) for answer in cut.answers]
+            return made if self._leaves_nothing else made[:1]
         if control is None or self._warm.difference(control):
             self._warm = None
             return []
+        self._leaves_nothing = True
         self._each = max(control.answer.seconds, sum(answer.seconds for answer in answers) / len(answers))
         return answers
 
-    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
+    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> dict[int, Answer]:
         """How they end as forks of one unaltered run; that run must be as it is without forks."""
-        answers, control = self.runs.fork(self.test, alterations, steps=self._steps, seconds=self._seconds)
-        if control is None or self.trace.difference(control):
-            self._forks = False
-            return list(self._tried(alterations, end))
-        return [
-            self.alone(one.to_json()) if answer.outcome in (Outcome.PASSED, Outcome.NOT_REACHED) else answer
-            for one, answer in zip(alterations, answers, strict=True)
-        ]
+        try:
+            answers, control = self.runs.fork(
+                self.test, alterations, steps=self._steps, seconds=self._seconds, end=end + BEGUN_S
+            )
+        except TimeIsUp as cut:
+            known = {answer["job"]: answer_of(answer) for answer in cut.answers if "job" in answer}
+        else:
+            if control is None or self.trace.difference(control):
+                self._forks = False
+                return {}
+            known = dict(enumerate(answers))
+        return {n: answer for n, answer in known.items() if answer.outcome is not Outcome.NOT_REACHED}

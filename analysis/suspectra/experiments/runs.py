@@ -364,7 +364,7 @@ class Runs(ABC):
         Raises
         ------
         TimeIsUp
-            When they were not over by then.
+            When they were not over by then. It has the answers of those that were.
         """
 
     @abstractmethod
@@ -438,7 +438,7 @@ class Runs(ABC):
         return [answer_of(answer) for answer in answers], last
 
     def fork(
-        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float
+        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
     ) -> tuple[list[Answer], Trace | None]:
         """Run a test unaltered, and fork it where it is to be altered, as far as processes can be forked.
 
@@ -452,6 +452,8 @@ class Runs(ABC):
             How many decisions a run may make.
         seconds : float
             How long a run may take.
+        end : float
+            When all of them have to be over.
 
         Returns
         -------
@@ -459,8 +461,13 @@ class Runs(ABC):
             In the order of the alterations.
         control : Trace or None
             The unaltered run, if it ended.
+
+        Raises
+        ------
+        TimeIsUp
+            When they were not over by then; what it knows names the jobs.
         """
-        return self.alter(test, alterations, steps=steps, seconds=seconds)
+        return self.alter(test, alterations, steps=steps, seconds=seconds, end=end)
 
 
 def answer_of(answer: RunAnswer) -> Answer:

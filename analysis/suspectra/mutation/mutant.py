@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from suspectra.mutation.edit import Edit
-from suspectra.mutation.operators import OPERATORS, Site
+from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
-from suspectra.mutation.scopes import Attributes, Function, Variables, bodies
+from suspectra.mutation.scopes import Attributes, Function, Keys, Variables, bodies, not_counted
+from suspectra.mutation.site import Site
 
 _MAX_LENGTH = 40  # characters of code in a description
 _MAX_ALIKE = 20  # of these, with which both sides begin
@@ -110,6 +111,8 @@ class _Walk:
         self._class: ast.ClassDef | None = None
         self._variables: list[Variables] = []
         self._attributes: list[Attributes] = []
+        self._keys: list[Keys] = []
+        self._not_counted: list[frozenset[str]] = [frozenset()]
         self._of_class: dict[int, Attributes] = {}
         self._itself = ""
         self._own: Attributes | None = None
@@ -129,7 +132,9 @@ class _Walk:
             self._function(node)
         elif isinstance(node, ast.ClassDef):
             outer, self._class = self._class, node
+            self._not_counted.append(frozenset(one for one in not_counted(node) if "." in one))
             self._children(node)
+            self._not_counted.pop()
             self._class = outer
         else:
             if self._functions and isinstance(node, (ast.expr, ast.stmt)):
@@ -155,6 +160,8 @@ class _Walk:
         self._functions, self._class = (*self._functions, node), None
         self._variables.append(Variables(node, method=method))
         self._attributes.append(Attributes(node))
+        self._keys.append(Keys(node))
+        self._not_counted.append(self._not_counted[-1] | not_counted(node))
         if isinstance(node, ast.Lambda):
             self.visit(node.body, node)
         else:
@@ -163,6 +170,8 @@ class _Walk:
                 self.visit(statement, node)
         self._variables.pop()
         self._attributes.pop()
+        self._keys.pop()
+        self._not_counted.pop()
         self._functions, self._class, self._itself, self._own = state
 
     def _attributes_of(self, node: ast.ClassDef | None) -> Attributes:
@@ -192,6 +201,8 @@ class _Walk:
             self._own,
             self._itself,
             id(node) in self._last,
+            self._keys[-1],
+            self._not_counted[-1],
         )
         self.sites.append((site, self._functions, self._owners, self._guard))
 

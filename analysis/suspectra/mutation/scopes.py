@@ -68,8 +68,9 @@ class Variables:
     Examples
     --------
     >>> function = ast.parse("def f(a, b):\n    c = a\n    return c").body[0]
-    >>> Variables(function, method=False).others(function.body[1].value)
-    ['a', 'b']
+    >>> variables = Variables(function, method=False)
+    >>> variables.others(function.body[1].value), variables.bound_before("c", Position(1, 8))
+    (['a', 'b'], False)
     >>> function = ast.parse("def f(unread, a, b, c):\n    d = a + b + c\n    return d").body[0]
     >>> Variables(function, method=False).others(function.body[1].value)
     ['c', 'b', 'a', 'unread']
@@ -111,6 +112,23 @@ class Variables:
     def __contains__(self, name: str) -> bool:
         return name in self._bound and name not in self._skipped
 
+    def bound_before(self, name: str, place: Position) -> bool:
+        """Whether a variable has a value at a place.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+        place : Position
+            Where it would be read.
+
+        Returns
+        -------
+        bool
+            Whether it is assigned somewhere above.
+        """
+        return name in self and self._bound[name] < place
+
     def others(self, node: ast.Name) -> list[str]:
         """The variables that can be read where another one is.
 
@@ -128,7 +146,7 @@ class Variables:
         place = position(node)
         earlier = [name for used, name in reversed(self._used) if used < place]
         found = [name for name in dict.fromkeys(earlier) if name != node.id and name in self]
-        found = [name for name in found if self._bound[name] < place]
+        found = [name for name in found if self.bound_before(name, place)]
         unread = [name for name in found[NEAREST:] if name not in self._read_somewhere and not name.startswith("_")]
         return found[:NEAREST] + unread
 
@@ -144,8 +162,9 @@ class Attributes:
     Examples
     --------
     >>> function = ast.parse("def f(a):\n    a.x = a.y\n    return a.x").body[0]
-    >>> Attributes(function).others(function.body[1].value, "a")
-    ['y']
+    >>> attributes = Attributes(function)
+    >>> attributes.others(function.body[1].value, "a"), attributes.read("y", "a")
+    (['y'], True)
     """
 
     def __init__(self, scope: ast.AST):
@@ -158,6 +177,23 @@ class Attributes:
                 self._used.setdefault(key, []).append((position(node), node.attr))
         for uses in self._used.values():
             uses.sort()
+
+    def read(self, attribute: str, name: str) -> bool:
+        """Whether an attribute of an object is used, other than by calling it.
+
+        Parameters
+        ----------
+        attribute : str
+            Its name.
+        name : str
+            The name of the object.
+
+        Returns
+        -------
+        bool
+            Also where it is only assigned.
+        """
+        return any(used == attribute for _, used in self._used.get((name, False), ()))
 
     def others(self, node: ast.Attribute, name: str) -> list[str]:
         """The attributes that can be read of an object in place of another.
@@ -180,6 +216,84 @@ class Attributes:
         return [attribute for attribute in dict.fromkeys(use[1] for use in by_distance) if attribute != node.attr][
             :NEAREST
         ]
+
+
+class Keys:
+    r"""The texts by which code reads and writes items, as of dictionaries.
+
+    Parameters
+    ----------
+    scope : ast.AST
+        A function.
+
+    Examples
+    --------
+    >>> function = ast.parse("def f(a):\n    a['x'] = a['y']").body[0]
+    >>> Keys(function).others(function.body[0].value.slice)
+    ['x']
+    """
+
+    def __init__(self, scope: ast.AST):
+        self._used = [
+            (position(node.slice), node.slice.value)
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+            if isinstance(node.slice.value, str)
+        ]
+
+    def others(self, node: ast.expr) -> list[str]:
+        """The keys that can be used in place of another.
+
+        Parameters
+        ----------
+        node : ast.expr
+            A constant that is a key.
+
+        Returns
+        -------
+        list of str
+            The nearest first, at most `NEAREST`.
+        """
+        own = getattr(node, "value", None)
+        by_distance = sorted(self._used, key=lambda use: (abs(use[0].line - node.lineno), use))
+        return [key for key in dict.fromkeys(use[1] for use in by_distance) if key != own][:NEAREST]
+
+
+_OF_CONTAINERS = frozenset(
+    {"len", "sorted", "list", "tuple", "set", "frozenset", "dict", "enumerate", "zip", "any", "all", "iter", "reversed"}
+)
+
+
+def not_counted(scope: ast.AST) -> frozenset[str]:
+    r"""The names and attributes that are used as nothing is that can be counted by ones.
+
+    Parameters
+    ----------
+    scope : ast.AST
+        A function or a class.
+
+    Returns
+    -------
+    frozenset of str
+        Their texts: those of which an attribute or item is read, or over which code iterates.
+
+    Examples
+    --------
+    >>> sorted(not_counted(ast.parse("for a in self.b:\n    c.d(e[a])")))
+    ['c', 'e', 'self', 'self.b']
+    """
+    used: list[ast.expr] = []
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+            used.append(node.value)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            used.append(node.iter)
+        elif isinstance(node, ast.Compare):
+            pairs = zip(node.ops, node.comparators, strict=True)
+            used += [right for operator, right in pairs if isinstance(operator, (ast.In, ast.NotIn))]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            used += [node.func, *(node.args if node.func.id in _OF_CONTAINERS else ())]
+    return frozenset(ast.unparse(one) for one in used if isinstance(one, (ast.Name, ast.Attribute)))
 
 
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:

@@ -134,9 +134,10 @@ INVESTIGATION = TechniqueInfo(
     "Investigation",
     "experiment",
     "Suspectra",
-    "L^q / (rank by All evidence)^1.4, times L^(q / 2) for each further kind that repairs;"
+    "L^(q^2) / (rank by All evidence)^1.4, times L^(q^2 / 2) for each further kind that repairs;"
     " q = r / F - b / min(F, P): the best alteration repairs r of F failing and breaks b of P passing tests;"
-    " L = (N + a) / (2 n - 1): n of N statements have no lower q, a = 24 if all tests accept a mutant, else 4",
+    " L = (N + 29) / (2 n + a): n of N statements have no lower q, a = 2 for a decision, 8 for a value, 0 for a mutant,"
+    " -1 if all tests accept it",
     EXPERIMENTS,
     "The combination of all experiments: strong wherever one alteration makes failing tests pass. Needs `suspectra"
     " investigate`; what no experiment repairs is ranked by All evidence.",

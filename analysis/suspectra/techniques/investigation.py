@@ -116,7 +116,7 @@ class Investigation(Staged):
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
     >>> report = Investigation().localize(spectrum, Program((), experiments=(made,)))
     >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
-    [(2, 1.39), (3, 1.0), (1, 0.28)]
+    [(2, 2.08), (3, 1.0), (1, 0.28)]
     """
 
     info = INFO
@@ -187,7 +187,7 @@ def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Flo
     --------
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> scores(AllEvidence().localize(spectrum), {0: (Repair("value", 1.0, as_good=1, tried=2),)}).round(2).tolist()
-    [2.27, 1.0, 0.21]
+    [1.17, 1.0, 0.21]
     """
     prior = _prior(base)
     known = prior.copy()
@@ -234,7 +234,7 @@ def _weight(repair: Repair) -> tuple[bool, float]:
 def _product(several: Iterable[Repair]) -> str:
     """What `_factor` multiplies, the repair that says most first."""
     known = [repair for repair in several if not repair.hides]
-    return " * ".join(f"{one.likelihood:.4g}^{one.share / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
+    return " * ".join(f"{one.likelihood:.4g}^{one.weight / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
 
 
 def _rarity(repair: Repair) -> str:

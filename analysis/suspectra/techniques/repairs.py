@@ -12,11 +12,16 @@ from suspectra.spectrum import Spectrum
 MUTANT = "mutant"
 """The kind of experiments that are made with passing tests, too."""
 
-PRIOR_REPAIRED, PRIOR_TRIED = 0.5, 5.0
-"""Assumed before any experiment: half of one in five statements without a fault can be altered so that tests pass."""
+PRIOR_TRIED = 30.0
+PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, MUTANT: 1.0}
+"""Assumed before any experiment: of so many statements without a fault so many can be altered so that tests pass.
 
-PRIOR_ACCEPTED = 25.0
-"""The same for a change of the program that all tests accept, failing and passing ones: half of one in so many."""
+That is about what was found in programs with a known fault. An investigation often tries so few statements of a kind
+that one repair among them may be chance.
+"""
+
+PRIOR_ACCEPTED = 0.5
+"""The same for a change of the program that all tests accept, failing and passing ones."""
 
 _CHANCE = 0.5  # that an alteration of the fault itself makes a test pass; unknown, so as likely as not
 _ROUNDING = 1e-9
@@ -51,11 +56,11 @@ class Repair:
 
     Examples
     --------
-    >>> Repair("switch", 1.0, as_good=1, tried=20).factor, Repair("switch", 1.0, as_good=20, tried=20).factor
-    (24.0, 1.0)
-    >>> repair = Repair("switch", 1.0, as_good=1, tried=20)
-    >>> repair.accepted, repair.likelihood, repair.repaired
-    (False, 24.0, 0)
+    >>> Repair("switch", 1.0, as_good=1, tried=27).factor, Repair("switch", 1.0, as_good=27, tried=27).factor
+    (14.0, 1.0)
+    >>> repair = Repair("switch", 0.5, as_good=1, tried=27)
+    >>> repair.accepted, repair.likelihood, repair.weight, round(repair.factor, 2), repair.repaired
+    (False, 14.0, 0.25, 1.93, 0)
     """
 
     kind: str
@@ -70,8 +75,8 @@ class Repair:
     @property
     def likelihood(self) -> float:
         """How many times as likely such a repair is at the fault as at another statement; at least 1."""
-        assumed = PRIOR_ACCEPTED if self.accepted else PRIOR_TRIED
-        elsewhere = (self.as_good - 1 + PRIOR_REPAIRED) / (self.tried - 1 + assumed)
+        assumed = PRIOR_ACCEPTED if self.accepted else PRIOR_REPAIRED[self.kind]
+        elsewhere = (self.as_good - 1 + assumed) / (self.tried - 1 + PRIOR_TRIED)
         return max(_CHANCE / elsewhere, 1.0)
 
     @property
@@ -83,11 +88,17 @@ class Repair:
         return max(map(len, tests.values()), default=0)
 
     @property
+    def weight(self) -> float:
+        """How much of the evidence counts, from 0 to 1: less than the share of the tests.
+
+        A correction of the fault would repair them all, so what leaves some of them failing is hardly one.
+        """
+        return self.share**2
+
+    @property
     def factor(self) -> float:
         """By what the odds of the statement are multiplied; at least 1, and 1 if it only hides the symptom."""
-        if self.hides:
-            return 1.0
-        return float(self.likelihood**self.share)  # a share of the tests is that share of evidence
+        return 1.0 if self.hides else float(self.likelihood**self.weight)
 
 
 @dataclass
@@ -124,7 +135,7 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
     >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
     >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
     >>> repairs([made], spectrum)[1][0].factor
-    5.0
+    7.5
     """
     tried: dict[str, dict[int, _Tried]] = defaultdict(lambda: defaultdict(_Tried))
     at: dict[tuple[str, int], int | None] = {}

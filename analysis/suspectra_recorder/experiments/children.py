@@ -135,11 +135,11 @@ class Children:
                 self._kept.end()
 
     def _answer(self, request: Request) -> None:
+        end = time.monotonic() + request.get("all_seconds", math.inf)
         if request.get("fork"):
-            self._forks(request)
+            self._forks(request, end)
             return
         request["seconds"] = self._seconds(request)
-        end = time.monotonic() + request.get("all_seconds", math.inf)
         left = list(request["jobs"])
         while left and time.monotonic() < end:
             answered = self._by_child({**request, "jobs": left}, end=end)
@@ -150,12 +150,13 @@ class Children:
     def _send(self, answer: RunAnswer | Greeting) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _forks(self, request: Request) -> None:
-        """Let the forks of one child do all jobs. What they do not answer, and the child itself, is a crash."""
+    def _forks(self, request: Request, end: float) -> None:
+        """Let the forks of one child do all jobs. What they do not answer in time, and the child itself, is a crash."""
         answers = len(request["jobs"]) + 1
-        answered = self._by_child({**request, "seconds": 2 * request["seconds"]}, answers)
+        answered = self._by_child({**request, "seconds": 2 * request["seconds"]}, answers, end)
+        outcome = "crashed" if time.monotonic() < end else UNMADE
         for _ in range(answers - answered):
-            self._send({"outcome": "crashed", "exception": "", "seconds": self._took})
+            self._send({"outcome": outcome, "exception": "", "seconds": self._took})
 
     def _by_child(self, request: Request, answers: int = 0, end: float = math.inf) -> int:
         """Let a child do as many jobs as it can until a time; how many were answered."""
