@@ -51,7 +51,7 @@ SECONDS = 60.0
 CONTRADICTIONS = ("passes", "in another way", "later")
 """What alterations outside of a slice never lead to."""
 
-Place = tuple[list[tuple[tuple[str, int], int]], list[tuple[str, int]]]
+FailurePlace = tuple[list[tuple[tuple[str, int], int]], list[tuple[str, int]]]
 
 
 def alteration(trace: DependenceTrace, node: int, chance: random.Random) -> Alteration | None:
@@ -146,13 +146,13 @@ class Judged:
         same = (run.answer.exception, run.answer.message) == (plain.answer.exception, plain.answer.message)
         return "same" if same else "in another way"
 
-    def _place(self, run: StatesRun) -> Place:
+    def _place(self, run: StatesRun) -> FailurePlace:
         """Where a run failed: the rounds of loops of the test, and the lines of calls of the workspace."""
         own = str(self._workspace)
         return list(run.rounds.items()), [frame for frame in run.frames if frame[0].startswith(own)]
 
 
-def is_earlier(here: Place, there: Place) -> bool:
+def is_earlier(here: FailurePlace, there: FailurePlace) -> bool:
     """Whether a run failed before it got to another place, as far as the order of lines and rounds tells."""
     (rounds, frames), (other_rounds, other_frames) = here, there
     if rounds != other_rounds:

@@ -387,7 +387,7 @@ class _Reading:
 
     def _For(self, node: ast.For | ast.AsyncFor, ends: _Ends) -> _Ends:
         ends, since = self._head(node, [node.iter], ends)
-        top = self._decide(node.iter, ends, NamesUsed.from_nodes(node.target, node.iter), since)
+        top = self._decide(node.iter, ends, NamesUsed.from_loop(node), since)
         (loop,) = (_Loop(number) for number in top)
         self._stack.append(loop)
         self._connect(self._run(node.body, top), loop.top)
