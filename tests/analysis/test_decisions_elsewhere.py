@@ -157,3 +157,36 @@ def test_what_is_outside_of_a_slice_changes_nothing(workspace):
         answers = [answer for _, answer in test.answers(outside, time.monotonic() + 60)]
     assert len(answers) == len(outside)
     assert {(one.exception, one.message) for one in answers} == {("AssertionError", test.trace.answer.message)}
+
+
+NOTHING = """\
+def rate(country, codes):
+    if country in codes:
+        return 19
+    for code in codes:
+        if code > country:
+            return 0
+
+
+def checked(country, codes):
+    with open("rates.txt", "w"):
+        if country not in codes:
+            return
+        return 19
+"""
+
+
+@pytest.mark.parametrize("function", ["rate", "checked"])
+def test_that_a_function_gives_nothing_depends_on_its_decisions(tmp_path, function):
+    (tmp_path / "rates.py").write_text(NOTHING)
+    test = f"from rates import {function}\n\n\ndef test_rate():\n    assert 100 + {function}('FR', ['DE']) == 119\n"
+    (tmp_path / "test_rates.py").write_text(test)
+    name = "test_rates.py::test_rate"
+    with Machine(COMMAND, tmp_path, "test_rates.py", [name], (KIND,)) as machine:
+        found = trace_dependences(machine, name)
+    members = backward(found).members
+    decided = [node for node in range(len(found.graph)) if found.outcome[node] >= 0]
+    assert decided
+    assert members[decided].all()
+    (given,) = [node for node in range(len(found.graph)) if found.value[node] == "None" and not found.is_test[node]]
+    assert members[given]

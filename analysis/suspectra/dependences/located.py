@@ -169,13 +169,20 @@ def _read(
         scopes = scopes_in(source)
         table = PointDependences.from_scopes(scopes)
         for number in numbers:
-            point = table.decision(Span(*decided[number][1:5])) if number in decided else -1
-            point = table.at(sites[number].line, sites[number].column) if point < 0 else point
+            point = _point_of(sites[number], decided.get(number), table)
             points[number] = first + point if point >= 0 else -1
         tables.append(table)
         effects.append(ScopeEffects.from_scopes(scopes))
         first += len(table)
     return joined(tables), points, effects
+
+
+def _point_of(site: Site, decided: Decision | None, table: PointDependences) -> int:
+    """The point of a site of the source of a table; -1 for none."""
+    if site.kind == "nothing":
+        return table.end_of(site.line, site.column)
+    point = -1 if decided is None else table.decision(Span(*decided[1:5]))
+    return table.at(site.line, site.column) if point < 0 else point
 
 
 def _by_file(sites: Sequence[Site]) -> dict[str, list[int]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from suspectra.program.named_paths import MUTATORS, Path, evaluated_parts, path_of
+from suspectra.program.named_paths import MUTATORS, Path, called_name, evaluated_parts, path_of
 
 
 class NamedCall(NamedTuple):
@@ -143,9 +143,9 @@ def _reached(node: ast.AST | None) -> Iterator[Path]:
 def _called(node: ast.Call) -> Iterator[NamedCall]:
     given = {path for part in (*node.args, *[one.value for one in node.keywords]) for path in _named(part)}
     if isinstance(node.func, ast.Attribute):
-        yield NamedCall(node.func.attr, frozenset({*given, *_reached(node.func.value)}))
-    elif isinstance(node.func, ast.Name):
-        yield NamedCall(node.func.id, frozenset(given))
+        given.update(_reached(node.func.value))
+    if name := called_name(node):
+        yield NamedCall(name, frozenset(given))
 
 
 _BY_SYNTAX = {ast.Store: "__setitem__", ast.Del: "__delitem__"}

@@ -68,6 +68,55 @@ def evaluated_parts(node: ast.AST) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(part)
 
 
+def own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    r"""Iterate over all parts of a function, without those of functions in it.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The function, or a module.
+
+    Yields
+    ------
+    ast.AST
+        Each part.
+
+    Examples
+    --------
+    >>> function = ast.parse("def f():\n    g = lambda: h\n").body[0]
+    >>> [part.id for part in own_parts(function) if isinstance(part, ast.Name)]
+    ['g']
+    """
+    waiting = list(ast.iter_child_nodes(node))
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if not isinstance(part, LATER):
+            waiting += ast.iter_child_nodes(part)
+
+
+def called_name(node: ast.Call) -> str:
+    """Return the last part of the name of what is called.
+
+    Parameters
+    ----------
+    node : ast.Call
+        A call.
+
+    Returns
+    -------
+    str
+        Empty where it has none.
+
+    Examples
+    --------
+    >>> called_name(ast.parse("self.rows.append(1)", mode="eval").body)
+    'append'
+    """
+    called = node.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
 def path_of(node: ast.AST) -> Path | None:
     """Return the path that an expression names.
 

@@ -246,6 +246,28 @@ class PointDependences:
         """
         return self._decisions.get(span, -1)
 
+    def end_of(self, line: int, column: int) -> int:
+        r"""Find the end of a function that gives a value elsewhere.
+
+        Parameters
+        ----------
+        line, column : int
+            Where the function begins.
+
+        Returns
+        -------
+        int
+            The number of the point; -1 for none.
+
+        Examples
+        --------
+        >>> table = PointDependences.from_source(b"def f(a):\n    if a:\n        return 1\n")
+        >>> end = table.end_of(1, 0)
+        >>> table.kind[end].name, [table.kind[one].name for one in table.controlling.listed(end)]
+        ('END', ['DECISION'])
+        """
+        return self._ends.get((line, column), -1)
+
     def decisions_skipping(self, point: int) -> list[int]:
         """Return the decisions on which a point has a summary control dependence.
 
@@ -271,11 +293,19 @@ class PointDependences:
         }
 
     @cached_property
+    def _ends(self) -> dict[tuple[int, int], int]:
+        return {
+            span[:2]: point
+            for point, (kind, span) in enumerate(zip(self.kind, self.span, strict=True))
+            if kind is PointKind.END and span is not None
+        }
+
+    @cached_property
     def _by_line(self) -> dict[int, list[int]]:
-        """The points on each line, without decisions."""
+        """The points on each line, without decisions and ends."""
         found: dict[int, list[int]] = {}
         for point, (kind, span) in enumerate(zip(self.kind, self.span, strict=True)):
-            if span is not None and kind is not PointKind.DECISION:
+            if span is not None and kind not in (PointKind.DECISION, PointKind.END):
                 for line in range(span.line, span.end_line + 1):
                     found.setdefault(line, []).append(point)
         return found

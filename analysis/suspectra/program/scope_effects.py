@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from suspectra.program.named_paths import Path
+from suspectra.program.named_paths import Path, own_parts
 from suspectra.program.names_used import NamesUsed
 from suspectra.program.points import ScopePoints
 
@@ -244,13 +244,9 @@ def _taken_in(scope: ScopePoints) -> dict[str, set[Path]]:
 
 def _declared(node: ast.AST) -> Iterator[str]:
     """The names that a function declares to be variables of others."""
-    waiting = list(ast.iter_child_nodes(node))
-    while waiting:
-        part = waiting.pop()
+    for part in own_parts(node):
         if isinstance(part, ast.Global | ast.Nonlocal):
             yield from part.names
-        elif not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(part)
 
 
 def _parameters(node: ast.AST) -> Iterator[str]:
