@@ -5,9 +5,9 @@
 
 Each failing test of each program is traced. Then single states of the run outside the slice are altered at
 random: a decision comes out the other way, or a value is another one of the same kind. An altered run may end as
-before; in another exception, before the run gets to where it failed; with the same exception and another message; or it
-passes. The last two contradict the slice. As many states inside of slices are altered in the same way, to see that
-alterations do make a difference.
+before; earlier, by another exception or assertion before it gets to where it failed; at the same place in another way;
+later, somewhere behind that place; or it passes. The last three contradict the slice. As many states inside of slices
+are altered in the same way, to see that alterations do make a difference.
 """
 
 from __future__ import annotations
@@ -21,28 +21,37 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from faulty_subjects import Subject, subjects
 from state_based import Measured, environment_of
 
+from suspectra.causes.states import NewValue, Point, States, StatesRun
 from suspectra.dependences.slices import backward
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.errors import EvidenceError
 from suspectra.evidence.discovery import find_source
-from suspectra.experiment import Outcome
+from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import Alteration, Answer, DecisionSite
+from suspectra.experiments.runs import Alteration, DecisionSite
 from suspectra.experiments.switching import Switch
+from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.literals import from_text
 
 SECONDS = 60.0
 """For the alterations of one test."""
+
+CONTRADICTIONS = ("passes", "in another way", "later")
+"""What alterations outside of a slice never lead to."""
+
+FailurePlace = tuple[list[tuple[tuple[str, int], int]], list[tuple[str, int]]]
 
 
 def alteration(trace: DependenceTrace, node: int, chance: random.Random) -> Alteration | None:
@@ -79,6 +88,25 @@ def another(value: object, chance: random.Random) -> object:
     return None
 
 
+@dataclass(frozen=True)
+class Placed(Alteration):
+    """An alteration in a run that says where the test failed."""
+
+    made: Alteration
+
+    def to_json(self) -> Job:
+        """How a machine is asked for it."""
+        job = self.made.to_json()
+        point = Point(job["file"], job["number"], job["instance"])
+        if job["kind"] == "switch":
+            return States((point,)).to_json()
+        return States((), (NewValue(point, tuple(job["part"]), from_text(job["text"])),)).to_json()
+
+    def experiment(self, test: str) -> Experiment:
+        """The experiment that this is with a test."""
+        return self.made.experiment(test)
+
+
 class Judged:
     """Altered runs of one failing test."""
 
@@ -98,26 +126,41 @@ class Judged:
         """How the run ends when each of some nodes is altered."""
         altered = [(node, made) for node in nodes if (made := alteration(self.trace, node, chance)) is not None]
         with Machine(
-            self._command, self._workspace, self._test.file, [self._test.name], ("switch", "value")
+            self._command, self._workspace, self._test.file, [self._test.name], ("states", "values")
         ) as machine:
             repeated = RepeatedTest(self._test.name, machine)
-            plain = repeated.trace.answer
-            by_alteration = {id(made): node for node, made in altered}
-            for made, answer in repeated.answers([made for _, made in altered], time.monotonic() + SECONDS):
-                yield by_alteration[id(made)], made, ending(answer, plain)
+            plain = StatesRun.from_answer(repeated.alone(States().to_json()))
+            placed = [(node, Placed(made)) for node, made in altered]
+            by_alteration = {id(made): node for node, made in placed}
+            for made, answer in repeated.answers([made for _, made in placed], time.monotonic() + SECONDS):
+                yield by_alteration[id(made)], made.made, self._ending(StatesRun.from_answer(answer), plain)
+
+    def _ending(self, run: StatesRun, plain: StatesRun) -> str:
+        """How an altered run ended, beside the unaltered one."""
+        outcome = run.answer.outcome
+        if outcome is not Outcome.FAILED:
+            return "passes" if outcome is Outcome.PASSED else outcome.value
+        here, there = self._place(run), self._place(plain)
+        if here != there:
+            return "earlier" if is_earlier(here, there) else "later"
+        same = (run.answer.exception, run.answer.message) == (plain.answer.exception, plain.answer.message)
+        return "same" if same else "in another way"
+
+    def _place(self, run: StatesRun) -> FailurePlace:
+        """Where a run failed: the rounds of loops of the test, and the lines of calls of the workspace."""
+        own = str(self._workspace)
+        return list(run.rounds.items()), [frame for frame in run.frames if frame[0].startswith(own)]
 
 
-def ending(answer: Answer, plain: Answer) -> str:
-    """How an altered run ended, beside the unaltered one."""
-    if answer.outcome is Outcome.PASSED:
-        return "passes"
-    if answer.outcome is Outcome.NOT_REACHED:
-        return "not reached"
-    if answer.outcome is not Outcome.FAILED:
-        return "other failure"
-    if answer.exception != plain.exception:
-        return "other failure"
-    return "same" if answer.message == plain.message else "other message"
+def is_earlier(here: FailurePlace, there: FailurePlace) -> bool:
+    """Whether a run failed before it got to another place, as far as the order of lines and rounds tells."""
+    (rounds, frames), (other_rounds, other_frames) = here, there
+    if rounds != other_rounds:
+        return rounds < other_rounds
+    for one, other in zip(frames, other_frames, strict=False):
+        if one != other:
+            return one[0] != other[0] or one[1] < other[1]
+    return len(frames) > len(other_frames)  # within a call that the statement makes before it fails itself
 
 
 def judged_tests(subject: Subject, python: Path, workspace: Path) -> Iterator[Judged]:
@@ -172,7 +215,7 @@ def tally(
             continue
         for node, made, end in judged.judge(nodes, chance):
             endings[end] += 1
-            if not inside and end in ("passes", "other message"):
+            if not inside and end in CONTRADICTIONS:
                 site = judged.trace.sites[judged.trace.graph.site[node]]
                 print(f"{subject.name} {judged.trace.test}: {end}: {site} {made.to_json()} node {node}", flush=True)
     print(f"{'inside' if inside else 'outside'}: {dict(endings)}", flush=True)

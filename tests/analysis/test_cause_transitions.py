@@ -1,5 +1,6 @@
 """Cause transitions: delta debugging and bisection, and real runs of pytest, one machine for all cases."""
 
+import io
 import json
 import random
 import subprocess
@@ -9,13 +10,16 @@ import time
 import pytest
 
 from suspectra.errors import EvidenceError
+from suspectra.evidence.sources import Sources
 from suspectra.experiments.cause_transitions import NOTHING_COMPARABLE, OUT_OF_TIME, CauseTransitions
 from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
 from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.output.paths import write_json
+from suspectra.location import Location
+from suspectra.output.paths import write_json, write_text
 from suspectra.paths.delta_debugging import Verdict, isolate
-from suspectra.paths.transitions import cause_steps
+from suspectra.paths.report import PathReport
+from suspectra.paths.transitions import CausePlace, Transition, cause_steps
 
 SAMPLE = """\
 def shell_sort(a, size):
@@ -335,3 +339,12 @@ def test_passing_tests_without_a_chain_are_named_together(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.count("do not fail in the same way with the state of test_fees.py::test_fails") == 1, done.stdout
+
+
+def test_a_condition_of_several_lines_is_shown_whole(tmp_path):
+    (tmp_path / "fee.py").write_text("if (\n    member  # or guest\n    and base > 10\n):\n    base = 0\n")
+    step = Transition(Location("fee.py", 1, 4), 1, (CausePlace("base", "fee", "502", "500"),), True, ())
+    report = PathReport("cause-transitions", "test_a", (), "test_b", (), 1, True, 0.2, "It passes.", None, (), (step,))
+    out = io.StringIO()
+    write_text(report, out, Sources(tmp_path))
+    assert "  before fee.py:1  if ( member and base > 10 ):\n" in out.getvalue()

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.dependences.control import Calls, ControlDependences, Edges
+from suspectra.dependences.control import Calls, ControlDependences
 from suspectra.dependences.cuts import minimum_cut
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
+from suspectra.dependences.instances import Edges
 from suspectra.program.point_dependences import PointDependences, joined
 from suspectra.program.points import ENTRY, EXIT, PointKind, scopes_of
 

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, distinct
+from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import check, checked
-from suspectra.program.point_dependences import Lists, PointDependences
+from suspectra.dependences.instances import Edges, Instances, all_edges, distinct_edges, edge_keys, paired
+from suspectra.program.point_dependences import PointDependences
 from suspectra.program.points import PointKind
 
 MAX_SUMMARY = 4
 """Summary control dependences that a run may have, for each of its nodes."""
 
 _AT_ONCE = 1 << 18  # nodes that are looked up together
-
-
-class Edges(NamedTuple):
-    """Dependences between nodes.
-
-    Parameters
-    ----------
-    source, target : ndarray of int32, shape (dependences,)
-        The target depends on the source.
-
-    Examples
-    --------
-    >>> Edges(np.array([0]), np.array([1])).target.tolist()
-    [1]
-    """
-
-    source: Ints
-    target: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +101,7 @@ class ControlDependences:
     def __init__(self, table: PointDependences, calls: Calls):
         self._table, self._calls = table, calls
         known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
-        self._instances = _Instances(calls.call, calls.point, known, len(table))
+        self._instances = Instances(calls.call[known], calls.point[known], known, len(calls), len(table))
         self._is_decision = np.array([kind is PointKind.DECISION for kind in table.kind], bool)
 
     def direct(self) -> Edges:
@@ -160,15 +141,15 @@ class ControlDependences:
         >>> [edges.tolist() for edges in found.inside()]
         [[0], [1]]
         """
-        return _all([self._inside(nodes) for nodes in checked(self._parts)])
+        return all_edges([self._inside(nodes) for nodes in checked(self._parts)])
 
     def _inside(self, nodes: Ints) -> Edges:
         calls = self._calls
-        target, decision = _pairs(nodes, calls.point[nodes], self._table.inside)
+        target, decision = paired(nodes, calls.point[nodes], self._table.inside)
         since = self._instances.last(calls.call[target], calls.point[target], target)
         return self._instances.between(calls.call[target], decision, since, target)
 
-    def summary(self, flow: Edges | None = None, limit: int | None = None) -> Edges:
+    def summary(self, flow: Edges | None = None, limit: int | None = None, elsewhere: Edges | None = None) -> Edges:
         """Find the decisions that could have changed what a node reads, but are no part of how that was written.
 
         Parameters
@@ -178,6 +159,8 @@ class ControlDependences:
         limit : int, optional
             How many to find at most; `MAX_SUMMARY` for each node unless given. If there are more, each node keeps those
             on the latest instances of a decision.
+        elsewhere : Edges, optional
+            Those on decisions of other functions.
 
         Returns
         -------
@@ -185,20 +168,22 @@ class ControlDependences:
             To all instances of a decision since what is read was certainly written.
         """
         most = MAX_SUMMARY * len(self._calls) + _AT_ONCE if limit is None else limit
-        found = _all([self._summary(nodes, most // len(self._parts)) for nodes in checked(self._parts)])
+        found = all_edges([self._summary(nodes, most // len(self._parts)) for nodes in checked(self._parts)])
         check()
+        if elsewhere is not None:
+            found = distinct_edges(all_edges([found, elsewhere]), len(self._calls))
         return self._without_replaced(found, flow)
 
     def _summary(self, nodes: Ints, limit: int) -> Edges:
         calls = self._calls
-        target, group = _pairs(nodes, calls.point[nodes], self._table.reading)
+        target, group = paired(nodes, calls.point[nodes], self._table.reading)
         written = np.full(len(target), -1, np.int64)
-        pair, write = _pairs(np.arange(len(target)), group, self._table.writing)
+        pair, write = paired(np.arange(len(target)), group, self._table.writing)
         np.maximum.at(written, pair, self._instances.last(calls.call[target[pair]], write, target[pair]))
-        pair, decision = _pairs(np.arange(len(target)), group, self._table.skipping)
+        pair, decision = paired(np.arange(len(target)), group, self._table.skipping)
         at = target[pair]
         found = self._instances.between(calls.call[at], decision, written[pair], at, limit)
-        return _distinct(found, len(calls))
+        return distinct_edges(found, len(calls))
 
     def changed(self, summary: Edges) -> Bools:
         r"""Say which of these decisions led to what may have changed what is read: no other outcome was needed.
@@ -233,22 +218,50 @@ class ControlDependences:
 
     def _changed(self, summary: Edges) -> Bools:
         calls, table = self._calls, self._table
-        edge, group = _pairs(np.arange(len(summary.source)), calls.point[summary.target], table.reading)
+        edge, group = paired(np.arange(len(summary.source)), calls.point[summary.target], table.reading)
         size = len(table) + 1
         of_group = np.repeat(np.arange(len(table.skipping.start) - 1), np.diff(table.skipping.start))
         skips = np.sort(of_group * size + table.skipping.number)
         keys = group * size + calls.point[summary.source[edge]]
         known = np.append(skips, -1)[np.searchsorted(skips, keys)] == keys
         edge, group = edge[known], group[known]
-        pair, point = _pairs(np.arange(len(edge)), group, table.changing)
+        pair, point = paired(np.arange(len(edge)), group, table.changing)
         decision = summary.source[edge[pair]]
-        first = self._evaluations.following(calls.call[decision], point, decision)
-        here = (first >= 0) & (first < summary.target[edge[pair]]) & self._is_live(decision, first)
+        first = self.first_led_to(decision, point)
+        here = (first >= 0) & (first < summary.target[edge[pair]])
         changes = np.zeros(len(edge), bool)
         changes[pair[here]] = True
-        found = np.ones(len(summary.source), bool)
+        found = np.zeros(len(summary.source), bool)  # those on decisions of other functions are in no group
+        found[edge] = True
         found[edge[~changes]] = False
         return found
+
+    def first_led_to(self, decision: Ints, point: Ints) -> Ints:
+        r"""Find what shows that decisions led to the evaluation of points of their functions.
+
+        Parameters
+        ----------
+        decision : ndarray of int, shape (k,)
+            Nodes.
+        point : ndarray of int, shape (k,)
+            A point for each.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            The first node of the point, or of a call that it made, while the decision was in force; -1 for none.
+
+        Examples
+        --------
+        >>> table = PointDependences.from_source(b"def f(a, m):\n    if a:\n        m = 1\n    return m\n")
+        >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
+        >>> none = np.full(1, -1)
+        >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
+        >>> found.first_led_to(np.zeros(2, int), points[1:]).tolist()
+        [1, -1]
+        """
+        first = self._evaluations.following(self._calls.call[decision], point, decision)
+        return np.where((first >= 0) & self._is_live(decision, first), first, -1)
 
     def _without_replaced(self, found: Edges, flow: Edges | None) -> Edges:
         """Leave out where another source of the same node depends on the decision."""
@@ -259,17 +272,18 @@ class ControlDependences:
         next_source = np.append(sources, -1)[following]
         same = next_source // size == found.target
         replaced = same & self._is_live(found.source, next_source % size)
-        direct, keys = np.sort(_keys(self._direct, size)), _keys(found, size)
+        direct, keys = np.sort(edge_keys(self._direct, size)), edge_keys(found, size)
         known_already = np.append(direct, -1)[np.searchsorted(direct, keys)] == keys
         kept = ~replaced & ~known_already
         return Edges(found.source[kept], found.target[kept])
 
     @cached_property
-    def _evaluations(self) -> _Instances:
+    def _evaluations(self) -> Instances:
         """The nodes that show that a point was evaluated: its own, and calls that it made."""
         calls = self._calls
         known = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
-        return _Instances(calls.asking_call, calls.asking_point, known, len(self._table))
+        call, point = calls.asking_call[known], calls.asking_point[known]
+        return Instances(call, point, known, len(calls), len(self._table))
 
     @cached_property
     def _parts(self) -> list[Ints]:
@@ -302,7 +316,7 @@ class ControlDependences:
         targets, sources = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         nodes = np.flatnonzero((calls.asking_point >= 0) & (calls.asking_call >= 0))
         for some in checked(np.array_split(nodes, len(nodes) // _AT_ONCE + 1)):
-            target, decision = _pairs(some, calls.asking_point[some], self._table.controlling)
+            target, decision = paired(some, calls.asking_point[some], self._table.controlling)
             source = self._instances.last(calls.asking_call[target], decision, target)
             targets.append(target[source >= 0].astype(np.int32))
             sources.append(source[source >= 0].astype(np.int32))
@@ -325,69 +339,3 @@ class ControlDependences:
 
     def _decided(self, node: Ints) -> Bools:
         return np.asarray(self._is_decision[self._calls.point[node]])
-
-
-class _Instances:
-    """The nodes of each point in each call, in order: call, point and node as one ascending number."""
-
-    def __init__(self, call: Ints, point: Ints, known: Ints, points: int):
-        self._nodes, self._points = max(len(call), 1), max(points, 1)
-        self._ordered = np.sort(self._key(call[known], point[known], known))
-
-    def _key(self, call: Ints, point: Ints, node: Ints | int) -> Ints:
-        return np.asarray((call.astype(np.int64) * self._points + point) * self._nodes + node)
-
-    def last(self, call: Ints, point: Ints, node: Ints) -> Ints:
-        """The last instance of a point in a call before a node, -1 for none."""
-        found = np.append(self._ordered, -1)[np.searchsorted(self._ordered, self._key(call, point, node)) - 1]
-        return np.where(found >= self._key(call, point, 0), found % self._nodes, -1)
-
-    def following(self, call: Ints, point: Ints, node: Ints) -> Ints:
-        """The first instance of a point in a call behind a node, -1 for none."""
-        place = np.searchsorted(self._ordered, self._key(call, point, node), "right")
-        found = np.append(self._ordered, -1)[place]
-        return np.where(found // self._nodes == self._key(call, point, 0) // self._nodes, found % self._nodes, -1)
-
-    def between(self, call: Ints, point: Ints, since: Ints, node: Ints, limit: int | None = None) -> Edges:
-        """All instances of a point in a call between two nodes; the last ones where that would be too many."""
-        begin = np.searchsorted(self._ordered, self._key(call, point, since) + 1)
-        many = np.searchsorted(self._ordered, self._key(call, point, node)) - begin
-        if limit is not None and many.sum() > limit:
-            fewer = np.minimum(many, _most_each(many, limit))
-            begin, many = begin + many - fewer, fewer
-        target = np.repeat(node, many)
-        place = np.arange(len(target)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(begin, many)
-        return Edges((self._ordered[place] % self._nodes).astype(np.int32), target.astype(np.int32))
-
-
-def _most_each(many: Ints, limit: int) -> int:
-    """How much each may have, so that all together have no more than allowed."""
-    low, high = 0, int(many.max())
-    while low < high:
-        middle = (low + high + 1) // 2
-        if np.minimum(many, middle).sum() <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _pairs(thing: Ints, listed: Ints, lists: Lists) -> tuple[Ints, Ints]:
-    """Pair each thing with each number of its list."""
-    start = lists.start[listed]
-    many = lists.start[listed + 1] - start
-    place = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + np.repeat(start, many)
-    return np.repeat(thing, many), lists.number[place]
-
-
-def _keys(edges: Edges, size: int) -> Ints:
-    return np.asarray(edges.target.astype(np.int64) * size + edges.source)
-
-
-def _all(parts: Sequence[Edges]) -> Edges:
-    return Edges(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
-
-
-def _distinct(edges: Edges, size: int) -> Edges:
-    keys = distinct(_keys(edges, size))
-    return Edges((keys % size).astype(np.int32), (keys // size).astype(np.int32))

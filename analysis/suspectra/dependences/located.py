@@ -7,14 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import check
-from suspectra.dependences.control import Calls, ControlDependences, Edges
+from suspectra.dependences.control import MAX_SUMMARY, Calls, ControlDependences
+from suspectra.dependences.elsewhere import DecisionsElsewhere
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
+from suspectra.dependences.instances import Edges
 from suspectra.dependences.trace import DependenceTrace, Site
+from suspectra.program.changes_elsewhere import ChangesElsewhere
 from suspectra.program.decision_texts import DecisionTexts
-from suspectra.program.point_dependences import PointDependences, joined
+from suspectra.program.point_dependences import PointDependences, joined, scopes_in
 from suspectra.program.points import Span
+from suspectra.program.scope_effects import ScopeEffects
 from suspectra_recorder.experiments.decisions import Site as Decision
 from suspectra_recorder.experiments.decisions import instrument
 from suspectra_recorder.instrumentation.source import parse
@@ -22,6 +26,7 @@ from suspectra_recorder.instrumentation.source import parse
 SourceOf = Callable[[str], bytes | None]
 """Given a path, the source as it was run, or None."""
 
+_PLAIN = frozenset({"None", "True", "False", "str", "int", "bytes", "tuple", "frozenset", "function", "type"})
 _DECISIONS = ("decision", "end")  # the kinds of sites that are where a decision is made
 
 
@@ -55,7 +60,7 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     ([0], 'CONTROL')
     """
     decided = _decided(trace.sites, source_of)
-    table, points = points_of(trace.sites, source_of, decided)
+    table, points, effects = _read(trace.sites, source_of, decided)
     graph = trace.graph
     is_entry = np.array([site.kind == "entry" for site in trace.sites], bool)[graph.site]
     entry = np.full(len(caller), -1, np.int32)
@@ -63,11 +68,16 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     entry[trace.call[entered]] = entered  # the first one of each call
     at = np.where(calling >= 0, points[np.maximum(calling, 0)], _next_point(points[graph.site], trace, entry, caller))
     check()
-    dependences = ControlDependences(table, Calls(points[graph.site], trace.call, entry, caller, at))
+    calls = Calls(points[graph.site], trace.call, entry, caller, at)
+    dependences = ControlDependences(table, calls)
     flow = Edges(graph.source, graph.target)
     control = [dependences.direct(), dependences.inside()]
     check()
-    summary = dependences.summary(flow)
+    changes = ChangesElsewhere.from_sources(effects, table, _observed(calls))
+    elsewhere = DecisionsElsewhere(changes, calls, dependences, _can_change(trace)).edges(
+        flow, MAX_SUMMARY * len(graph)
+    )
+    summary = dependences.summary(flow, elsewhere=elsewhere)
     check()
     kind = np.where(dependences.changed(summary), DependenceKind.CHANGE, DependenceKind.SUMMARY)
     return replace(
@@ -94,6 +104,23 @@ def _next_point(point: Ints, trace: DependenceTrace, entry: Ints, caller: Ints) 
     known = (entry >= 0) & (caller >= 0) & (node >= 0)
     known &= np.append(trace.call, -1)[node] == caller
     return np.where(known, np.append(point, -1)[node], -1)
+
+
+def _can_change(trace: DependenceTrace) -> Bools:
+    """Whether the value of each node may contain something else later."""
+    known: dict[str, bool] = {}
+    for text in trace.value:
+        if text not in known:
+            known[text] = text.isidentifier() and text not in _PLAIN
+    return np.fromiter((known[text] for text in trace.value), bool, len(trace.graph))
+
+
+def _observed(calls: Calls) -> list[tuple[int, int]]:
+    """The points that called functions, each with a point of what it called."""
+    node = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
+    called = calls.call[node]
+    pairs = np.stack([calls.calling[called], calls.point[node]], axis=1)
+    return [(int(one), int(other)) for one, other in np.unique(pairs[pairs[:, 0] >= 0], axis=0)]
 
 
 def points_of(
@@ -124,22 +151,38 @@ def points_of(
     >>> table.span[points[0]].line, points.tolist()[1]
     (1, -1)
     """
-    decided = _decided(sites, source_of) if decided is None else decided
+    return _read(sites, source_of, _decided(sites, source_of) if decided is None else decided)[:2]
+
+
+def _read(
+    sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision]
+) -> tuple[PointDependences, Ints, list[ScopeEffects]]:
+    """The points of all sources and of each site, and what the functions of each source change."""
     points = np.full(len(sites), -1, np.int32)
     tables: list[PointDependences] = []
+    effects: list[ScopeEffects] = []
     first = 0
     for path, numbers in _by_file(sites).items():
         source = source_of(path)
         if source is None:
             continue
-        table = PointDependences.from_source(source)
+        scopes = scopes_in(source)
+        table = PointDependences.from_scopes(scopes)
         for number in numbers:
-            point = table.decision(Span(*decided[number][1:5])) if number in decided else -1
-            point = table.at(sites[number].line, sites[number].column) if point < 0 else point
+            point = _point_of(sites[number], decided.get(number), table)
             points[number] = first + point if point >= 0 else -1
         tables.append(table)
+        effects.append(ScopeEffects.from_scopes(scopes))
         first += len(table)
-    return joined(tables), points
+    return joined(tables), points, effects
+
+
+def _point_of(site: Site, decided: Decision | None, table: PointDependences) -> int:
+    """The point of a site of the source of a table; -1 for none."""
+    if site.kind == "nothing":
+        return table.end_of(site.line, site.column)
+    point = -1 if decided is None else table.decision(Span(*decided[1:5]))
+    return table.at(site.line, site.column) if point < 0 else point
 
 
 def _by_file(sites: Sequence[Site]) -> dict[str, list[int]]:

@@ -25,6 +25,7 @@ class Site(NamedTuple):
     kind : str
         ``decision``; ``end``: that a ``for`` has no further round; ``value``: what is assigned, returned, yielded or
         passed; ``argument``: what is passed, without a number; ``parameter``: what no traced argument was found for;
+        ``nothing``: that a function ended without returning a value, though it can return one;
         ``entry``: the beginning of a call; ``target``: what a loop, a pattern or ``with`` binds; ``native``: a call of
         code that is not traced; ``assert``; ``handler``; ``raise``: where an exception comes from; ``statement``:
         anything else.

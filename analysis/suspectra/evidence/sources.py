@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
+from suspectra.location import Location
+from suspectra.program.decision_texts import in_one_line
 from suspectra.program.languages import is_python
 
 if TYPE_CHECKING:
@@ -265,6 +267,28 @@ class Sources:
             known = self._moved[path] = source, file.lines_in(source.data)
         lines = known[1]
         return source.line(int(lines[number])) if lines is not None and number < len(lines) else ""
+
+    def lines(self, location: Location) -> str:
+        r"""Return the lines of a place as one to show.
+
+        Parameters
+        ----------
+        location : Location
+            Lines as the tests ran.
+
+        Returns
+        -------
+        str
+            Shortened if they are long.
+
+        Examples
+        --------
+        >>> _ = (folder / "cart.py").write_text("if (\n    express\n    or member\n):\n    fee = 0\n")
+        >>> Sources(folder).lines(Location("cart.py", 1, 4))
+        'if ( express or member ):'
+        """
+        lines = range(location.line, location.end_line + 1)
+        return in_one_line([self.line(location.file, number) for number in lines]).strip()
 
     def change(self, path: str, digest: str | None) -> Problem | None:
         """Return why lines of a file should not be shown, given its digest when the tests ran.

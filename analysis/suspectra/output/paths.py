@@ -135,7 +135,7 @@ def _write_transitions(transitions: Sequence[Transition], out: TextIO, sources: 
     for step in transitions:
         time = "" if step.instance == 1 else f" the {ordinal(step.instance)} time"
         begin = "before" if step.first else "since" if step.places else "then the test fails, after"
-        text = safe(sources.line(step.location.file, step.location.line).strip())
+        text = safe(sources.lines(step.location))
         where = f"{begin} {safe(step.location.file)}:{step.location.line}{time}"
         out.write(after_place(f"  {where}  ", text, columns) + "\n")
         for one in step.places:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from suspectra.program.points import Span
@@ -88,8 +88,7 @@ class DecisionTexts:
             return None
         lines[-1] = lines[-1].encode()[: span.end_column].decode(errors="replace")
         lines[0] = lines[0].encode()[span.column :].decode(errors="replace")
-        text = lines[0] if len(lines) == 1 else _joined(lines)
-        return OwnText(span.line, span.column, text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…")
+        return OwnText(span.line, span.column, in_one_line(lines))
 
     def _lines(self, file: str) -> list[str]:
         if file not in self._lines_of:
@@ -98,6 +97,28 @@ class DecisionTexts:
             except (SyntaxError, ValueError):
                 self._lines_of[file] = []
         return self._lines_of[file]
+
+
+def in_one_line(lines: Sequence[str]) -> str:
+    """Put the lines of an expression, or of the head of a statement, into one.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        As the source has them.
+
+    Returns
+    -------
+    str
+        Without comments, if there are several; shortened if it is long.
+
+    Examples
+    --------
+    >>> in_one_line(["if (", "    weight > 10  # kg", "    and member", "):"])
+    'if ( weight > 10 and member ):'
+    """
+    text = lines[0] if len(lines) == 1 else _joined(list(lines))
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
 
 
 def _joined(lines: list[str]) -> str:

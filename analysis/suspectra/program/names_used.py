@@ -4,33 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-Path = tuple[str, ...]
-"""A variable, or an attribute of one: ``("self", "total")``."""
+from suspectra.program.effects import NO_EFFECTS, Effects
+from suspectra.program.named_paths import LATER, MUTATORS, Path, path_of
 
-_MUTATORS = frozenset(
-    [
-        "add",
-        "append",
-        "appendleft",
-        "clear",
-        "discard",
-        "extend",
-        "insert",
-        "pop",
-        "popitem",
-        "popleft",
-        "remove",
-        "reverse",
-        "send",
-        "setdefault",
-        "sort",
-        "update",
-        "write",
-    ]
-)
-_LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -47,6 +25,8 @@ class NamesUsed:
     changes : frozenset of Path
         What may be another object's state afterwards: a container of which an item is assigned, an object of which a
         method is called for what it does.
+    effects : Effects
+        What it does with objects that are known elsewhere, too.
 
     Examples
     --------
@@ -56,6 +36,8 @@ class NamesUsed:
     >>> handler = ast.parse("try: pass\nexcept OSError as error: pass").body[0].handlers[0]
     >>> sorted(NamesUsed.from_handler(handler).writes)
     [('error',)]
+    >>> sorted(NamesUsed.from_loop(ast.parse("for row in self.rows: pass").body[0]).writes)
+    [('row',)]
     >>> match = ast.parse("match x:\n    case [first, *rest] if first > y: pass").body[0]
     >>> sorted(NamesUsed.from_case(match.cases[0], match.subject).writes)
     [('first',), ('rest',)]
@@ -64,6 +46,7 @@ class NamesUsed:
     reads: frozenset[Path] = frozenset()
     writes: frozenset[Path] = frozenset()
     changes: frozenset[Path] = frozenset()
+    effects: Effects = NO_EFFECTS
 
     @classmethod
     def from_nodes(cls, *nodes: ast.AST) -> NamesUsed:
@@ -92,7 +75,25 @@ class NamesUsed:
             frozenset(path for path in reads if path[0] not in local),
             frozenset(path for path in writes if path[0] not in local),
             frozenset(path for path in changes if path[0] not in local),
+            Effects.from_nodes(*nodes),
         )
+
+    @classmethod
+    def from_loop(cls, node: ast.For | ast.AsyncFor) -> NamesUsed:
+        """Read the head of a ``for``, as far as each round depends on it.
+
+        Parameters
+        ----------
+        node : ast.For or ast.AsyncFor
+            The loop.
+
+        Returns
+        -------
+        NamesUsed
+            With its target as written, which has what is in the iterable.
+        """
+        used = cls.from_nodes(node.target, node.iter)
+        return replace(used, effects=used.effects.taking_from(node.iter))
 
     @classmethod
     def from_handler(cls, node: ast.ExceptHandler) -> NamesUsed:
@@ -109,7 +110,8 @@ class NamesUsed:
             With the name of the exception as written.
         """
         used = cls() if node.type is None else cls.from_nodes(node.type)
-        return cls(used.reads, frozenset({(node.name,)} if node.name else ()))
+        written = frozenset({(node.name,)} if node.name else ())
+        return cls(used.reads, written, effects=used.effects)
 
     @classmethod
     def from_case(cls, node: ast.match_case, subject: ast.expr) -> NamesUsed:
@@ -127,23 +129,22 @@ class NamesUsed:
         NamesUsed
             With the names that its pattern captures as written.
         """
-        guard = [] if node.guard is None else [node.guard]
+        used = cls.from_nodes(subject, *([] if node.guard is None else [node.guard]))
         captured = set()
         for part in ast.walk(node.pattern):
             name = part.rest if isinstance(part, ast.MatchMapping) else getattr(part, "name", None)
             if name is not None:
                 captured.add((name,))
-        return cls(cls.from_nodes(subject, *guard).reads, frozenset(captured))
+        return cls(used.reads, frozenset(captured), effects=used.effects)
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """All parts that are evaluated with a node."""
+    """All parts that are evaluated with a node; of `a.b` the whole is used, not `a`."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
         yield part
-        # of `a.b` the whole is used, not `a`
-        if not isinstance(part, _LATER) and not _is_path(part):
+        if not isinstance(part, LATER) and not _is_path(part):
             waiting += ast.iter_child_nodes(part)
 
 
@@ -165,7 +166,7 @@ def _read(node: ast.AST, reads: set[Path], writes: set[Path], changes: set[Path]
         reads.update(_known(path_of(node.target)))
     elif isinstance(node, ast.Import | ast.ImportFrom):
         writes.update(((alias.asname or alias.name.partition(".")[0]),) for alias in node.names)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
         changes.update(_known(path_of(node.func.value)))
 
 
@@ -190,56 +191,3 @@ def _is_path(node: ast.AST) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
-
-
-def path_of(node: ast.AST) -> Path | None:
-    """Return the path that an expression names.
-
-    Parameters
-    ----------
-    node : ast.AST
-        An expression.
-
-    Returns
-    -------
-    Path or None
-        None where it is more than names. Of an item, that of its container.
-
-    Examples
-    --------
-    >>> path_of(ast.parse("self.rows[0].total", mode="eval").body), path_of(ast.parse("f().x", mode="eval").body)
-    (('self', 'rows'), None)
-    """
-    names: list[str] = []
-    while True:
-        if isinstance(node, ast.Name):
-            return (node.id, *reversed(names))
-        if isinstance(node, ast.Attribute):
-            names.append(node.attr)
-        elif isinstance(node, ast.Subscript | ast.Starred):
-            names.clear()
-        else:
-            return None
-        node = node.value
-
-
-def overlap(one: Path, other: Path) -> bool:
-    """Whether a path leads to another one, or to the same.
-
-    Parameters
-    ----------
-    one, other : Path
-        Two paths.
-
-    Returns
-    -------
-    bool
-        True also where one is a variable and the other an attribute of it.
-
-    Examples
-    --------
-    >>> overlap(("self",), ("self", "total")), overlap(("self", "rows"), ("self", "total"))
-    (True, False)
-    """
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]

@@ -11,7 +11,7 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.program.dominance import control_dependences
-from suspectra.program.names_used import Path
+from suspectra.program.named_paths import Path
 from suspectra.program.points import EXIT, PointKind, ScopePoints, Span, scopes_of
 from suspectra.program.reaching_writes import ReachingWrites
 from suspectra_recorder.instrumentation.source import parse
@@ -101,7 +101,7 @@ class PointDependences:
     Examples
     --------
     >>> source = "def f(a, m):\n    if a:\n        m = 1\n    return m\n"
-    >>> table = PointDependences.from_scopes(scopes_of(parse(source)))
+    >>> table = PointDependences.from_source(source.encode())
     >>> found = table.at(4, 4)
     >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
     (4, [2])
@@ -109,8 +109,8 @@ class PointDependences:
     True
     >>> table.decision(Span(2, 7, 2, 8)) == table.decisions_skipping(found)[0]
     True
-    >>> len(PointDependences.from_source(source.encode())) == len(table), len(PointDependences.from_source(b"def"))
-    (True, 0)
+    >>> len(PointDependences.from_scopes(scopes_in(source.encode()))) == len(table)
+    True
     """
 
     kind: tuple[PointKind, ...]
@@ -180,10 +180,7 @@ class PointDependences:
         PointDependences
             Of all its scopes; empty for what is not Python.
         """
-        try:
-            return cls.from_scopes(scopes_of(parse(source)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return cls.from_scopes([])
+        return cls.from_scopes(scopes_in(source))
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -249,6 +246,28 @@ class PointDependences:
         """
         return self._decisions.get(span, -1)
 
+    def end_of(self, line: int, column: int) -> int:
+        r"""Find the end of a function that gives a value elsewhere.
+
+        Parameters
+        ----------
+        line, column : int
+            Where the function begins.
+
+        Returns
+        -------
+        int
+            The number of the point; -1 for none.
+
+        Examples
+        --------
+        >>> table = PointDependences.from_source(b"def f(a):\n    if a:\n        return 1\n")
+        >>> end = table.end_of(1, 0)
+        >>> table.kind[end].name, [table.kind[one].name for one in table.controlling.listed(end)]
+        ('END', ['DECISION'])
+        """
+        return self._ends.get((line, column), -1)
+
     def decisions_skipping(self, point: int) -> list[int]:
         """Return the decisions on which a point has a summary control dependence.
 
@@ -274,14 +293,46 @@ class PointDependences:
         }
 
     @cached_property
+    def _ends(self) -> dict[tuple[int, int], int]:
+        return {
+            span[:2]: point
+            for point, (kind, span) in enumerate(zip(self.kind, self.span, strict=True))
+            if kind is PointKind.END and span is not None
+        }
+
+    @cached_property
     def _by_line(self) -> dict[int, list[int]]:
-        """The points on each line, without decisions."""
+        """The points on each line, without decisions and ends."""
         found: dict[int, list[int]] = {}
         for point, (kind, span) in enumerate(zip(self.kind, self.span, strict=True)):
-            if span is not None and kind is not PointKind.DECISION:
+            if span is not None and kind not in (PointKind.DECISION, PointKind.END):
                 for line in range(span.line, span.end_line + 1):
                     found.setdefault(line, []).append(point)
         return found
+
+
+def scopes_in(source: bytes) -> list[ScopePoints]:
+    """Find the points of a source that may be anything.
+
+    Parameters
+    ----------
+    source : bytes
+        The whole file; nothing of it is executed.
+
+    Returns
+    -------
+    list of ScopePoints
+        Empty for what is not Python.
+
+    Examples
+    --------
+    >>> len(scopes_in(b"a = 1")), scopes_in(b"def")
+    (1, [])
+    """
+    try:
+        return scopes_of(parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def joined(tables: Sequence[PointDependences]) -> PointDependences:

@@ -9,13 +9,14 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
+from suspectra.program.named_paths import called_name, own_parts
 from suspectra.program.names_used import NamesUsed
 
 ENTRY, EXIT = 0, 1
 """The first two points of each scope."""
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SUPPRESSING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
+_SUPPRESSING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})  # they end exceptions
 _BRANCHING = (ast.BoolOp, ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -76,6 +77,8 @@ class PointKind(Enum):
     """Something whose truth says what comes next."""
     PART = "part"
     """A part of an expression: what a decision guards, or an argument."""
+    END = "end"
+    """The end of a function that gives a value elsewhere: here it gives None."""
     JOIN = "join"
     """Nothing: ways meet, or part, without anything of the source."""
 
@@ -201,7 +204,11 @@ class _Reading:
         if isinstance(node, ast.Lambda):
             self._leave("return", self._value(node.body, start, NamesUsed.from_nodes(node.body)))
         else:
-            self._leave("return", self._run(node.body, start))
+            ends = self._run(node.body, start)
+            gives = any(isinstance(one, ast.Return) and one.value for one in own_parts(node))
+            if ends and gives and not isinstance(node, ast.Module):
+                ends = self._point(PointKind.END, Span.from_node(node), ends, NamesUsed(), len(self._decisions))
+            self._leave("return", ends)
 
     # points
 
@@ -387,7 +394,7 @@ class _Reading:
 
     def _For(self, node: ast.For | ast.AsyncFor, ends: _Ends) -> _Ends:
         ends, since = self._head(node, [node.iter], ends)
-        top = self._decide(node.iter, ends, NamesUsed.from_nodes(node.target, node.iter), since)
+        top = self._decide(node.iter, ends, NamesUsed.from_loop(node), since)
         (loop,) = (_Loop(number) for number in top)
         self._stack.append(loop)
         self._connect(self._run(node.body, top), loop.top)
@@ -398,7 +405,8 @@ class _Reading:
 
     def _With(self, node: ast.With | ast.AsyncWith, ends: _Ends) -> _Ends:
         ends, _ = self._head(node, node.items, ends)
-        if not any(_suppresses(item.context_expr) for item in node.items):
+        managers = [item.context_expr for item in node.items]
+        if not any(isinstance(one, ast.Call) and called_name(one) in _SUPPRESSING for one in managers):
             return self._run(node.body, ends)
         after = self._join(_NOWHERE)
         self._stack.append(_Handlers(after))
@@ -479,15 +487,6 @@ class _Reading:
 
 def _is_constant(test: ast.expr) -> bool:
     return isinstance(test, ast.Constant) or (isinstance(test, ast.Name) and test.id == "__debug__")
-
-
-def _suppresses(node: ast.expr) -> bool:
-    """Whether a context manager is known to end exceptions."""
-    if not isinstance(node, ast.Call):
-        return False
-    called = node.func
-    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    return name in _SUPPRESSING
 
 
 def _visits() -> Iterator[tuple[type[ast.stmt], Callable[[_Reading, ast.stmt, _Ends], _Ends]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from suspectra.program.names_used import Path, overlap
+from suspectra.program.named_paths import Path, overlap
 from suspectra.program.points import ENTRY, ScopePoints
 
 

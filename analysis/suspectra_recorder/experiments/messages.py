@@ -10,7 +10,7 @@ __builtins__ = own.builtins
 _ARGUMENTS = BaseException.__dict__["args"]
 _PLAIN = (str, int, float, bool, bytes, type(None))
 _MAX_LENGTH = 100_000  # characters
-_HEXADECIMAL = "0123456789abcdef"
+_HEXADECIMAL = "0123456789abcdefABCDEF"
 
 
 def message_digest(error: BaseException) -> str:
@@ -28,7 +28,7 @@ def message_digest(error: BaseException) -> str:
 
     Examples
     --------
-    >>> message_digest(ValueError("no <A at 0x7f01>")) == message_digest(ValueError("no <A at 0x7f02>"))
+    >>> message_digest(ValueError("no <A at 0x7f01>")) == message_digest(ValueError("no <A at 0x7F0B>"))
     True
     >>> message_digest(ValueError(1)) == message_digest(ValueError(2))
     False

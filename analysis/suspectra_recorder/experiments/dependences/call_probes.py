@@ -256,6 +256,13 @@ def call_probes(state: State) -> dict[str, Probe]:
             state.current = caller
         return value
 
+    def rn(site: int) -> None:
+        call = state.current
+        if call.frame != frames[site]:
+            call = state.back_to(frames[site])
+        ended(call, node(site, call.number, text(None), -1, []), None)
+        call.uses.clear()
+
     def rl(entered: bool, site: int, value: Any) -> Any:
         return r(site, value) if entered else value
 
@@ -422,6 +429,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         "cd": cd,
         "r": r,
         "rl": rl,
+        "rn": rn,
         "rf": rf,
         "z": z,
         "zf": zf,

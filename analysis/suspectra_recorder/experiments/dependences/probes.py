@@ -71,7 +71,7 @@ def _true(site: object) -> bool:
 
 idle: dict[str, Probe] = {
     **dict.fromkeys(("n", "ng", "l", "l0", "z", "zf", "zfg", "h", "hg", "x", "xm", "xg", "xmg", "here", "f"), _nothing),
-    **dict.fromkeys(("bm", "bc", "cb", "ca", "im", "ra"), _nothing),
+    **dict.fromkeys(("bm", "bc", "cb", "ca", "im", "ra", "rn"), _nothing),
     **dict.fromkeys(("o", "p", "s", "t", "u", "ud", "w", "tw", "td", "tu", "au", "d", "yf"), _first),
     **dict.fromkeys(
         (

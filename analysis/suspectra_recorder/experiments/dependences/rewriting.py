@@ -99,6 +99,8 @@ def rewrite(
 
 class _Statements(Expressions):
     _returns = "r"
+    _gives = False
+    """Whether the function returns a value somewhere, and is not suspended: elsewhere it gives None."""
 
     def module(self, tree: ast.Module) -> None:
         self.scope = self._scopes.by_node[tree]
@@ -266,7 +268,8 @@ class _Statements(Expressions):
     def _s_Return(self, node: ast.Return) -> list[ast.stmt]:
         if node.value is None:
             # asynchronous generators may not return a value, so the probe stands before
-            return [_alone(self.probe("z", node)), node] if self._returns == "r" else [node]
+            given = [_alone(self.probe("rn", node, self.site(node, "value")))] if self._gives else []
+            return [*given, *([_alone(self.probe("z", node))] if self._returns == "r" else []), node]
         uses: Uses = []
         number, value = self.put(node.value)
         value = self.expr(value, uses)
@@ -415,15 +418,16 @@ class _Statements(Expressions):
         node.decorator_list = [self.expr(one, uses) for one in node.decorator_list]
         self.defaults(node.args)
         defines = [self.variable(node.name)]
-        kept = self.scope, self._returns, self._handles
+        kept = self.scope, self._returns, self._handles, self._gives
         self.scope = self._scopes.by_node[node]
         suspended = is_suspended(node)
         cleans_up = any(isinstance(one, _TRIES) and one.finalbody for one in own_nodes(node)) or any(
             isinstance(one, (ast.With, ast.AsyncWith)) for one in own_nodes(node)
         )
         self._returns, self._handles = "rf" if cleans_up else "r", "hg" if suspended else "h"
+        self._gives = not suspended and any(isinstance(one, ast.Return) and one.value for one in own_nodes(node))
         self._body(node, cleans_up=cleans_up, suspended=suspended)
-        self.scope, self._returns, self._handles = kept
+        self.scope, self._returns, self._handles, self._gives = kept
         if self.at_import and not node.decorator_list:  # then calls of it depend on its defaults alone
             return [node, _alone(self.probe("l0", node))]
         return self._after(node, uses, defines)
@@ -439,6 +443,8 @@ class _Statements(Expressions):
         entry = self.entry(node, place)
         frame, last = self.scope.number, body[-1]
         body = self.block(body)
+        if self._gives and not isinstance(last, (ast.Return, ast.Raise)):
+            body.append(_alone(self.probe("rn", last, self.site(node, "nothing"))))
         if not cleans_up:
             body.append(_alone(self.probe("z", last)))
         left = self.probe(("xm" if cleans_up else "x") + ("g" if suspended else ""), place, frame)

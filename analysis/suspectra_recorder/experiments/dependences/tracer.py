@@ -115,7 +115,7 @@ class Tracer(Instrument):
             if site.kind == "default":
                 ((_, default),) = site.uses
                 self._defaulted[number] = int(default[1:])
-            if site.kind not in ("entry", "parameter", "default", "target", "native", "argument"):
+            if site.kind not in ("entry", "parameter", "default", "target", "native", "argument", "nothing"):
                 self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number))
         self._next += len(made.source.sites)
         self._captured.update(made.captured)

@@ -1,0 +1,170 @@
+"""Paths by which a source names objects: a variable, or an attribute of an attribute ... of one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+Path = tuple[str, ...]
+"""A variable, or an attribute of one: ``("self", "total")``."""
+
+MUTATORS = frozenset(
+    [
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "difference_update",
+        "discard",
+        "extend",
+        "extendleft",
+        "insert",
+        "intersection_update",
+        "move_to_end",
+        "pop",
+        "popitem",
+        "popleft",
+        "remove",
+        "reverse",
+        "rotate",
+        "send",
+        "setdefault",
+        "sort",
+        "subtract",
+        "symmetric_difference_update",
+        "update",
+        "write",
+    ]
+)
+"""Methods that change the object that has them."""
+
+LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
+"""Their bodies are evaluated when they are called."""
+
+
+def evaluated_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Iterate over all parts that are evaluated with a node.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A statement without a body, or an expression.
+
+    Yields
+    ------
+    ast.AST
+        Without what functions in it evaluate when they are called.
+
+    Examples
+    --------
+    >>> len(list(evaluated_parts(ast.parse("f(lambda: 1)", mode="eval").body)))  # the call, its function, the lambda
+    4
+    """
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if not isinstance(part, LATER):
+            waiting += ast.iter_child_nodes(part)
+
+
+def own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    r"""Iterate over all parts of a function, without those of functions in it.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The function, or a module.
+
+    Yields
+    ------
+    ast.AST
+        Each part.
+
+    Examples
+    --------
+    >>> function = ast.parse("def f():\n    g = lambda: h\n").body[0]
+    >>> [part.id for part in own_parts(function) if isinstance(part, ast.Name)]
+    ['g']
+    """
+    waiting = list(ast.iter_child_nodes(node))
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if not isinstance(part, LATER):
+            waiting += ast.iter_child_nodes(part)
+
+
+def called_name(node: ast.Call) -> str:
+    """Return the last part of the name of what is called.
+
+    Parameters
+    ----------
+    node : ast.Call
+        A call.
+
+    Returns
+    -------
+    str
+        Empty where it has none.
+
+    Examples
+    --------
+    >>> called_name(ast.parse("self.rows.append(1)", mode="eval").body)
+    'append'
+    """
+    called = node.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
+def path_of(node: ast.AST) -> Path | None:
+    """Return the path that an expression names.
+
+    Parameters
+    ----------
+    node : ast.AST
+        An expression.
+
+    Returns
+    -------
+    Path or None
+        None where it is more than names. Of an item, that of its container.
+
+    Examples
+    --------
+    >>> path_of(ast.parse("self.rows[0].total", mode="eval").body), path_of(ast.parse("f().x", mode="eval").body)
+    (('self', 'rows'), None)
+    """
+    names: list[str] = []
+    while True:
+        if isinstance(node, ast.Name):
+            return (node.id, *reversed(names))
+        if isinstance(node, ast.Attribute):
+            names.append(node.attr)
+        elif isinstance(node, ast.Subscript | ast.Starred):
+            names.clear()
+        else:
+            return None
+        node = node.value
+
+
+def overlap(one: Path, other: Path) -> bool:
+    """Whether a path leads to another one, or to the same.
+
+    Parameters
+    ----------
+    one, other : Path
+        Two paths.
+
+    Returns
+    -------
+    bool
+        True also where one is a variable and the other an attribute of it.
+
+    Examples
+    --------
+    >>> overlap(("self",), ("self", "total")), overlap(("self", "rows"), ("self", "total"))
+    (True, False)
+    """
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
