@@ -74,7 +74,7 @@ Result = dict[str, Any]
 
 def environment_of(cache: Path, name: str = "environment", packages: Sequence[str] = PACKAGES) -> Path:
     """The interpreter that runs the tests of subjects."""
-    home = cache / f"{name}-py{sys.version_info[0]}{sys.version_info[1]}"
+    home = cache.absolute() / f"{name}-py{sys.version_info[0]}{sys.version_info[1]}"
     python = home / "bin" / "python"
     if not (home / "ready").exists():
         shutil.rmtree(home, ignore_errors=True)
