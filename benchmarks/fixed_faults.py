@@ -32,8 +32,9 @@ LISTS = {
 """The commits of each family of subjects."""
 
 PACKAGES = (
-    *("attrs", "beautifulsoup4", "html5lib", "hypothesis", "lxml", "markupsafe", "orderly-set", "psutil"),
-    *("mock", "pytest-mock", "python-dateutil", "pytz", "pyyaml", "simplejson", "trio", "tzdata", "wcwidth", "whatever"),
+    *("attrs", "beautifulsoup4", "html5lib", "hypothesis", "lxml", "markupsafe", "mock", "orderly-set"),
+    *("psutil", "pytest-mock", "python-dateutil", "pytz", "pyyaml", "simplejson", "trio", "tzdata"),
+    *("wcwidth", "whatever"),
 )
 """What the tests of these projects import."""
 
