@@ -237,10 +237,11 @@ def test_every_failure_has_a_place(tmp_path, capsys):
 
 IN_A_THREAD = """\
 import threading
+from collections import deque
 
 
 def total(prices):
-    found = []
+    found = deque()
 
     def work():
         found.append("-" * 100)  # too long to be altered
@@ -259,3 +260,37 @@ def test_a_refusal_says_what_was_left_out(tmp_path, capsys):
     err = capsys.readouterr().err
     assert "depends on no decision and no assigned value that can be altered" in err
     assert "1 other thread executes code that is left out" in err
+
+
+RECORDS = """\
+def cleaned(record):
+    return {name: value for name, value in record.items()}
+
+
+def merged(records):
+    found = {}
+    for record in records:
+        part = cleaned(record)
+        found.update(part)
+    return {"names": sorted(found), "values": found}
+"""
+TEST_RECORDS = """\
+from records import merged
+
+
+def test_merged():
+    expected = {"names": ["id", "name"], "values": {"id": "x", "name": "y"}}
+    assert merged([{"id": "x"}, {" name": "y"}]) == expected
+
+
+def test_one():
+    assert merged([{"name": "y"}]) == {"names": ["name"], "values": {"name": "y"}}
+"""
+
+
+def test_dictionaries_are_causes(tmp_path, capsys):
+    record(tmp_path, {"records.py": RECORDS, "test_records.py": TEST_RECORDS})
+    assert run(["causes", "--workspace", str(tmp_path), "*_merged", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["complete"]
+    assert [(state["file"], state["line"]) for state in found["roots"]] == [("records.py", 2)]

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.slices import backward
 from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.dependences import KIND, trace_dependences
@@ -128,6 +129,15 @@ def test_what_another_function_left_as_it_was_depends_on_its_decisions(workspace
     inside = {lines[number] for number in backward(found).lines(tests=False)["series.py"]}
     assert decision in inside
     assert "if count > 7:" not in inside
+
+
+def test_what_another_function_did_not_change_is_shown_last(workspace):
+    with Machine(COMMAND, workspace, "test_series.py", [NAME], (KIND,)) as machine:
+        (failure,) = backward(trace_dependences(machine, NAME)).tree()
+    kinds = [branch.why for branch in failure.branches]
+    assert DependenceKind.SUMMARY in kinds
+    assert DependenceKind.FLOW in kinds
+    assert DependenceKind.FLOW not in kinds[kinds.index(DependenceKind.SUMMARY) :]
 
 
 def altered(trace, node):

@@ -422,7 +422,7 @@ def _alternates(point: Point, values: KnownValues) -> Iterator[NewValue]:
     """Other values for one, those first that the failing comparison suggests."""
     found = [
         (part, alternate)
-        for part, alternates in other_values(values.at(point), values.seen(point), values.failed)
+        for part, alternates in other_values(values.at(point), values.seen(point), values.failed, containers=True)
         for alternate in alternates
     ]
     found += [

@@ -72,7 +72,8 @@ class ShownLinks:
         Returns
         -------
         list of (int, DependenceKind)
-            Nodes that are shown and why, the latest first when going backward, the first when going forward.
+            Nodes that are shown and why, the latest first when going backward, the first when going forward; last those
+            because of which another function changed nothing.
         """
         found: dict[int, DependenceKind] = {}
         waiting = list(self._next(node))
@@ -86,7 +87,12 @@ class ShownLinks:
                 waiting += [(more, kind if kind in _OF_ALL_ON_THE_WAY else why) for more, why in self._next(other)]
             else:
                 found[other] = kind
-        return sorted(found.items(), reverse=self._direction is Direction.BACKWARD)
+        ordered = sorted(found.items(), reverse=self._direction is Direction.BACKWARD)
+        return sorted(ordered, key=lambda one: self._is_elsewhere(node, *one))  # there may be very many
+
+    def _is_elsewhere(self, node: int, other: int, kind: DependenceKind) -> bool:
+        """Whether one of two functions left as it was what the other one reads."""
+        return kind is DependenceKind.SUMMARY and bool(self._trace.call[other] != self._trace.call[node])
 
     def _next(self, node: int) -> Iterator[tuple[int, DependenceKind]]:
         graph = self._trace.graph

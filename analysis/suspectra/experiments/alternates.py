@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.literals import as_number, to_text
+from suspectra_recorder.experiments.literals import CONTAINER_TYPES, as_number, to_text
 
 MAX_POOL = 6
 """Values of a statement that are tried because they were seen there in any run."""
@@ -131,7 +131,7 @@ def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> l
     if isinstance(value, bool):
         found.append(Alternate("opposite", not value))
     found += [Alternate("seen", one) for one in seen][: MAX_POOL + 1]
-    if isinstance(value, (str, bytes, tuple)):
+    if isinstance(value, (str, bytes, tuple, *CONTAINER_TYPES)):
         found.append(Alternate("empty", type(value)()))
     found.append(Alternate("None", None))
     return _distinct(found, value)

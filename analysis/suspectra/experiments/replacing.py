@@ -22,7 +22,7 @@ from suspectra.experiments.alternates import Alternate, one_more, pool, publishe
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.runs import Alteration, Answer
 from suspectra_recorder.experiments.exchange import Job, RunAnswer
-from suspectra_recorder.experiments.literals import from_text, shown, to_text
+from suspectra_recorder.experiments.literals import CONTAINER_TYPES, from_text, shown, to_text
 from suspectra_recorder.experiments.parts import numbers
 from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
@@ -219,7 +219,11 @@ def parts_of(text: str) -> dict[Part, object]:
 
 
 def other_values(
-    parts: Mapping[Part, object], seen: Sequence[Mapping[Part, object]], failed: Sequence[Mapping[Part, object]]
+    parts: Mapping[Part, object],
+    seen: Sequence[Mapping[Part, object]],
+    failed: Sequence[Mapping[Part, object]],
+    *,
+    containers: bool = False,
 ) -> Iterator[tuple[Part, Iterable[Alternate]]]:
     """Find values that may be tried in the place of one.
 
@@ -231,6 +235,8 @@ def other_values(
         The same of other values of the statement, in any run.
     failed : sequence of mapping
         The same of the sides of the comparison that made the test fail.
+    containers : bool
+        Whether whole lists, dictionaries and sets are tried, besides the numbers inside.
 
     Yields
     ------
@@ -241,19 +247,26 @@ def other_values(
     --------
     >>> [(part, [one.value for one in found]) for part, found in other_values({(): 3}, [], [{(): 5}])]
     [((), [5, None])]
+    >>> [(part, [one.value for one in found]) for part, found in other_values({(): ["a"]}, [], [], containers=True)]
+    [((), [[], None])]
     """
-    if () in parts:
+    in_container = any(type(parts.get(())) is cls for cls in CONTAINER_TYPES)
+    if () in parts and (containers or not in_container):
         value = parts[()]
         same = [other[()] for other in seen if () in other]
         expected = [side[()] for side in failed if () in side]
         yield (), _once(published(value, same), pool(value, same, expected))
+    if () in parts and not in_container:
         return
     for part, number in parts.items():
+        if not part:
+            continue
         same = [other[part] for other in seen if part in other]
         expected = [side[part] for side in failed if part in side]
         found = _once(published(number, same), pool(number, (), expected))
         yield part, (one for one in found if one.value is not None)
-    yield (), [Alternate("None", None)]
+    if not (containers and in_container):
+        yield (), [Alternate("None", None)]
 
 
 @dataclass

@@ -29,10 +29,13 @@ LITERAL_TYPES = (
     *(type(None), bool, int, float, str, bytes, tuple, decimal.Decimal, fractions.Fraction),
     *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta),
 )
-"""The types whose values can be written down, if they are short."""
+"""The types whose values can be written down, if they are short, and never change."""
+
+CONTAINER_TYPES = (list, dict, set)
+"""The types of containers that can be written down, if all that is in them can be."""
 
 _MAX_BITS, _MAX_SIZE = 256, 200
-_MAX_ITEMS, _MAX_DEPTH = 8, 2
+_MAX_ITEMS, _MAX_DEPTH = 8, 3
 _MAX_SHOWN = 40
 _SECONDS_A_DAY = 86_400
 
@@ -45,7 +48,7 @@ def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
     value : object
         Any value of the program, of which nothing is called.
     depth : int
-        How many levels of tuples are allowed.
+        How many levels of tuples and containers are allowed.
 
     Returns
     -------
@@ -54,8 +57,8 @@ def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
 
     Examples
     --------
-    >>> to_text(3), to_text("3"), to_text((3, None)), to_text([3])
-    ('i3', 's3', 'u["i3", "n"]', '')
+    >>> to_text(3), to_text("3"), to_text((3, None)), to_text({"a": 3}), to_text([object()])
+    ('i3', 's3', 'u["i3", "n"]', 'k[["sa", "i3"]]', '')
     """
     write = _WRITERS.get(id(type(value)))
     return "" if write is None else write(value, depth)
@@ -81,8 +84,8 @@ def from_text(text: str) -> object:
 
     Examples
     --------
-    >>> from_text(to_text((3, "x", None)))
-    (3, 'x', None)
+    >>> from_text(to_text((3, "x", [None], {"a": {4}})))
+    (3, 'x', [None], {'a': {4}})
     """
     try:
         return _READERS[text[:1]](text[1:])
@@ -182,10 +185,29 @@ def _time(value: datetime.time, depth: int) -> str:
 
 
 def _tuple(value: tuple[object, ...], depth: int) -> str:
+    return _items("u", value, depth)
+
+
+def _list(value: list[object], depth: int) -> str:
+    return _items("a", value, depth)
+
+
+def _set(value: set[object], depth: int) -> str:
+    return _items("e", value, depth)
+
+
+def _items(letter: str, value: tuple[object, ...] | list[object] | set[object], depth: int) -> str:
     if not depth or len(value) > _MAX_ITEMS:
         return ""
     items = [to_text(item, depth - 1) for item in value]
-    return "u" + json.dumps(items) if all(items) else ""
+    return letter + json.dumps(items) if all(items) else ""
+
+
+def _dict(value: dict[object, object], depth: int) -> str:
+    if not depth or len(value) > _MAX_ITEMS:
+        return ""
+    items = [(to_text(key, depth - 1), to_text(item, depth - 1)) for key, item in value.items()]
+    return "k" + json.dumps(items) if all(key and item for key, item in items) else ""
 
 
 _WRITERS: dict[int, Callable[[Any, int], str]] = {
@@ -202,6 +224,9 @@ _WRITERS: dict[int, Callable[[Any, int], str]] = {
     id(datetime.time): _time,
     id(datetime.timedelta): lambda value, depth: f"l{value.days} {value.seconds} {value.microseconds}",
     id(tuple): _tuple,
+    id(list): _list,
+    id(set): _set,
+    id(dict): _dict,
 }
 _READERS: dict[str, Callable[[str], object]] = {
     "n": lambda text: None,
@@ -217,4 +242,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "c": datetime.time.fromisoformat,
     "l": lambda text: datetime.timedelta(*map(int, text.split())),
     "u": lambda text: tuple(map(from_text, json.loads(text))),
+    "a": lambda text: list(map(from_text, json.loads(text))),
+    "e": lambda text: set(map(from_text, json.loads(text))),
+    "k": lambda text: {from_text(key): from_text(item) for key, item in json.loads(text)},
 }

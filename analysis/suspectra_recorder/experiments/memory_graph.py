@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from suspectra_recorder.experiments.exchange import MemoryGraph, MemoryNode
-from suspectra_recorder.experiments.literals import to_text
+from suspectra_recorder.experiments.literals import CONTAINER_TYPES, to_text
 from suspectra_recorder.experiments.stored_attributes import Stores
 from suspectra_recorder.instrumentation import own
 
@@ -121,7 +121,7 @@ def plain_text(value: object) -> str:
         return "y" + value.hex() if len(value) <= MAX_LENGTH else ""  # type: ignore[attr-defined,arg-type]
     if cls is int:
         return f"i{value}" if value.bit_length() <= MAX_BITS else ""  # type: ignore[attr-defined]
-    return "" if cls is tuple else to_text(value)
+    return "" if any(cls is one for one in (tuple, *CONTAINER_TYPES)) else to_text(value)
 
 
 def global_name(value: object) -> str:

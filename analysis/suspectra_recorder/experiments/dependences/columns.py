@@ -149,8 +149,8 @@ class Columns:
         if value is None or value is True or value is False:
             return self._new("None" if value is None else "True" if value else "False")
         known = self._of_type.get(id(cls))
-        if known is not None and id(cls) not in _LITERALS:
-            return known
+        if id(cls) not in _LITERALS:
+            return self._named(cls) if known is None else known
         return self._new(shown(value)) if to_text(value) else self._named(cls)
 
     def _named(self, cls: Any) -> int:
