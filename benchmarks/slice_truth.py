@@ -35,12 +35,13 @@ from suspectra.errors import EvidenceError
 from suspectra.evidence.discovery import find_source
 from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.alternates import Alternate
+from suspectra.experiments.answers import DecisionSite
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import Alteration, DecisionSite
+from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import Switch
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.literals import from_text

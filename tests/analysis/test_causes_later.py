@@ -16,8 +16,8 @@ from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
 from suspectra.dependences.trace import DependenceTrace, Site
 from suspectra.experiment import Outcome
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.replacing import NotedValues, ValuePlace
-from suspectra.experiments.runs import Answer
 
 SHAPES = """\
 def area(width, height):

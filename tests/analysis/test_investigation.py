@@ -16,11 +16,12 @@ from suspectra.cli import run
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
+from suspectra.experiments.answers import Answer, DecisionSite, Trace
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.mutants import Mutation
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.runs import Answer, DecisionSite, Runs, Trace
+from suspectra.experiments.runs import Runs
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
 from suspectra.experiments.switching import switches
 from suspectra.location import Location

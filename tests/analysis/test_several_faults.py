@@ -16,10 +16,10 @@ from suspectra.cli import run
 from suspectra.errors import EvidenceError
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiment import Outcome
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.runs import Answer
 from suspectra.experiments.unusable import require_recorded_failure
 from suspectra.output.cause_svg import cause_svg
 from suspectra_recorder.tracebacks import type_names

@@ -10,11 +10,11 @@ import pytest
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.slices import backward
 from suspectra.experiments.alternates import Alternate
+from suspectra.experiments.answers import DecisionSite
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import DecisionSite
 from suspectra.experiments.switching import Switch
 
 PROGRAM = """\

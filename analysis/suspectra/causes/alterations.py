@@ -19,9 +19,9 @@ from suspectra.dependences.exploration import Exploration, ExploredPath, Solver,
 from suspectra.dependences.narrowing import PASSES, Combination, Property
 from suspectra.experiment import Outcome
 from suspectra.experiments.alternates import Alternate, one_more, roots
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
-from suspectra.experiments.runs import Answer
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.literals import to_text
 

@@ -31,7 +31,7 @@ class Progress(NamedTuple):
     A test that fails in the second round of a loop:
 
     >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> def run(line, begun):
     ...     noted = {"frames": [("/w/test_a.py", line), ("/w/a.py", 8)], "rounds": [("test_a.py", 2, begun)]}
     ...     return StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "AssertionError", "", noted))

@@ -66,7 +66,7 @@ class CauseSearch:
     >>> from suspectra.dependences.trace import Site
     >>> from suspectra.experiment import Outcome
     >>> from suspectra.experiments.replacing import NotedValues, ValuePlace
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> def run(job, *, end=0.0):
     ...     repaired = any(value["number"] == 1 and value["text"] == "i4" for value in job["replaced"])
     ...     return Answer(Outcome.PASSED if repaired else Outcome.FAILED, 0.1, "" if repaired else "AssertionError")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suspectra.dependences.exploration import Constraint
-from suspectra.experiments.runs import Answer
+from suspectra.experiments.answers import Answer
 from suspectra_recorder.experiments import exchange
 from suspectra_recorder.experiments.exchange import Job
 from suspectra_recorder.experiments.literals import to_text

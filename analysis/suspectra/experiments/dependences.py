@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, overload
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
-from suspectra.experiments.runs import Runs, answer_of
+from suspectra.experiments.answers import answer_of
+from suspectra.experiments.runs import Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
 from suspectra_recorder.experiments.exchange import Job, RunAnswer, SourceTable, TracedRun

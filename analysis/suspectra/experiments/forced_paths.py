@@ -17,10 +17,10 @@ from itertools import islice
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Experiment, Outcome
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.path_searching import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
-from suspectra.experiments.runs import Answer
 from suspectra.experiments.turns import MAX_WINDOW, TurnableRun, Turns
 from suspectra.paths.distance import distance
 from suspectra.paths.report import PathReport

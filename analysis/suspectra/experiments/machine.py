@@ -14,9 +14,10 @@ from pathlib import Path
 
 from suspectra.cancellation import check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
+from suspectra.experiments.answers import Answer, Trace, answer_of
 from suspectra.experiments.deadline import TimeIsUp, seconds_until
 from suspectra.experiments.not_collected import ended_early, not_collected
-from suspectra.experiments.runs import Alteration, Answer, Runs, Trace, answer_of
+from suspectra.experiments.runs import Alteration, Runs
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder

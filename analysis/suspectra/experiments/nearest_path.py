@@ -314,7 +314,7 @@ class NearestPath(PathSearcher):
     >>> from types import SimpleNamespace
     >>> from suspectra.experiments.recorded_paths import Paths, EventSite, RecordedPath
     >>> from suspectra.experiments.repeated_tests import FailingTest
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> from suspectra.location import Location
     >>> class Known(Paths):
     ...     def record(self, runs, test, seconds, end, keep=False):

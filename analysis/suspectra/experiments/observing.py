@@ -13,11 +13,11 @@ from pathlib import Path
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.observations import OBSERVATIONS
 from suspectra.evidence.per_test_log import Logged
+from suspectra.experiments.answers import answer_of
 from suspectra.experiments.investigation import Progress, Suspects
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.runs import answer_of
 from suspectra.experiments.safety import Safety
 from suspectra.experiments.unusable import require_recorded_failure
 from suspectra.observation import Observation, PredicateSite

@@ -187,7 +187,7 @@ class PathSearcher(ABC):
     A search that only counts the decisions and calls of the failing test, and of one that passes:
 
     >>> from types import SimpleNamespace
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> class Count(PathSearcher):
     ...     def search(self, limits):
     ...         yield len(self.failing_run()), len(self.record(self.setting.passing[0]).path)

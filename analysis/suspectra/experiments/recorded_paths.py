@@ -15,8 +15,9 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.dependences.control import Calls, ControlDependences
 from suspectra.evidence.sources import SourceReader
+from suspectra.experiments.answers import Answer, answer_of
 from suspectra.experiments.columns import read_column
-from suspectra.experiments.runs import Answer, Runs, answer_of
+from suspectra.experiments.runs import Runs
 from suspectra.location import Location
 from suspectra.paths.path import NO_BRANCH, Path
 from suspectra.paths.report import CALL, ReportedPlace

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suspectra.experiments.answers import Answer, answer_of
 from suspectra.experiments.columns import read_column
 from suspectra.experiments.recorded_paths import MAX_EVENTS
 from suspectra.experiments.repeated_test import LEAST_SECONDS, LEAST_STEPS, STEPS_FACTOR, TIME_FACTOR
-from suspectra.experiments.runs import Answer, Runs, answer_of
+from suspectra.experiments.runs import Runs
 from suspectra.location import Location
 from suspectra.paths.path import Path
 from suspectra.paths.structure import structural_path

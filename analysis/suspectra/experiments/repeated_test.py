@@ -14,8 +14,9 @@ from suspectra.cancellation import checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiment import Experiment, Outcome
+from suspectra.experiments.answers import Answer, answer_of
 from suspectra.experiments.deadline import TimeIsUp
-from suspectra.experiments.runs import Alteration, Answer, Runs, answer_of
+from suspectra.experiments.runs import Alteration, Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.program.decision_texts import DecisionTexts
 from suspectra.program.points import Span

@@ -19,8 +19,9 @@ from typing import NamedTuple
 from suspectra.errors import EvidenceError
 from suspectra.experiment import EVERY, Experiment
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
-from suspectra.experiments.runs import Alteration, Answer
+from suspectra.experiments.runs import Alteration
 from suspectra_recorder.experiments.exchange import Job, RunAnswer
 from suspectra_recorder.experiments.literals import CONTAINER_TYPES, from_text, shown, to_text
 from suspectra_recorder.experiments.parts import numbers

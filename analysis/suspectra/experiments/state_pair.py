@@ -10,9 +10,10 @@ import numpy as np
 
 from suspectra.cancellation import check
 from suspectra.experiment import Outcome
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.nearest_path import MAX_NAMED
 from suspectra.experiments.recorded_statements import RecordedRun, Statements, state_before
-from suspectra.experiments.runs import Answer, Runs
+from suspectra.experiments.runs import Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.location import Location
 from suspectra.paths.delta_debugging import Differences, Verdict, isolate
@@ -133,7 +134,7 @@ class StatePair:
     There is no time to compare states:
 
     >>> from suspectra.paths.path import Path
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> statements = Statements()
     >>> statements.locations.append(Location("cart.py", 8, 8))
     >>> failing, passing = (

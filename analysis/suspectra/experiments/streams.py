@@ -184,7 +184,7 @@ def by_suspicion(
 
     Examples
     --------
-    >>> from suspectra.experiments.runs import DecisionSite
+    >>> from suspectra.experiments.answers import DecisionSite
     >>> from suspectra.experiments.switching import Switch
     >>> lines = (2, 2, 8, 9)
     >>> sites = [DecisionSite("cart.py", number, "if", line, 4, line, False) for number, line in enumerate(lines)]

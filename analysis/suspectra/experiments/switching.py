@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.experiment import EVERY, Experiment
-from suspectra.experiments.runs import Alteration, DecisionSite, Trace
+from suspectra.experiments.answers import DecisionSite, Trace
+from suspectra.experiments.runs import Alteration
 from suspectra_recorder.experiments.exchange import Job
 
 FEW = 10

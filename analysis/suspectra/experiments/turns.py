@@ -11,8 +11,9 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.experiment import EVERY, Experiment
+from suspectra.experiments.answers import Trace
 from suspectra.experiments.path_searching import Suspiciousness, nothing_known
-from suspectra.experiments.runs import Alteration, Trace
+from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import FEW, Switch, actions
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.path import Path
@@ -35,7 +36,7 @@ class Turns(Alteration):
 
     Examples
     --------
-    >>> from suspectra.experiments.runs import DecisionSite
+    >>> from suspectra.experiments.answers import DecisionSite
     >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=2), instance=2)
     >>> turns = Turns((check,))
     >>> turns.to_json() == check.to_json(), turns.confirmation, turns.skips_check

@@ -7,7 +7,7 @@ import re
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.experiment import Outcome
-from suspectra.experiments.runs import Answer
+from suspectra.experiments.answers import Answer
 from suspectra_recorder.tracebacks import SAYING_NOTHING
 
 CURE_OF_A_PASS = (

@@ -37,7 +37,7 @@ class Wanted:
     Examples
     --------
     >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> failing = Path.from_events([(1, -1, 0), (2, -1, 1)])
     >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
     >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})
@@ -139,7 +139,7 @@ class Steering:
     Examples
     --------
     >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.runs import Answer
+    >>> from suspectra.experiments.answers import Answer
     >>> failing = Path.from_events([(1, -1, 0)])
     >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
     >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})

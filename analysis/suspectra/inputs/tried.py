@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from suspectra.dependences.exploration import Constraint, Values
 from suspectra.experiment import Outcome
+from suspectra.experiments.answers import Answer
 from suspectra.experiments.recorded_paths import Paths
-from suspectra.experiments.runs import Answer
 from suspectra.paths.path import Path
 from suspectra_recorder.experiments.exchange import Job, RunAnswer, TriedInput
 
