@@ -127,7 +127,7 @@ class ScopePoints:
 
     Examples
     --------
-    >>> _, scope = scopes_of(ast.parse("def f(a):\n    if a:\n        return 1\n"))
+    >>> _, scope = scopes_of(ast.parse("def f(a):\n    if a:\n        return\n"))
     >>> [point.kind.value for point in scope.points], sorted(scope.edges)
     (['join', 'join', 'statement', 'decision', 'statement'], [(0, 2), (2, 3), (3, 1), (3, 4), (4, 1)])
     """
