@@ -15,8 +15,8 @@ test, and `suspectra paths --seconds N` searches: the statements of the report a
 left by Ochiai. Their score is that of the report over the program dependence graph (`evaluation/source_scores.py`), an
 empty report being 0, and the share found is that of searches with a report. The rank is that of the best faulty
 statement, and of a tie its middle. Seconds are those of the whole command; their median is that of the searches for
-paths alone, from the start of their first process on, and beside it stands that of `pytest --collect-only` for the
-module of the same test, which no search can start without. States are those that were altered, alone or with others, in
+paths alone, from the start of their first process on, and beside it stands how long such a process takes to collect the
+tests of the module, which no search can start without. States are those that were altered, alone or with others, in
 however many runs; the share is the part of the nodes that a step leaves out, on average. Each result is added to a
 file, from which an interrupted benchmark goes on; `--again` measures anew.
 """
@@ -67,6 +67,15 @@ _LEFT = re.compile(r"(\d+) of (\d+) nodes left")
 PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import but `fixes`
 MAX_EXTRA_S = 600  # seconds beyond those that it gets, after which an investigation is ended
 Result = dict[str, Any]
+_COLLECTING = """
+import sys, time
+from pathlib import Path
+from suspectra.experiments.machine import Machine
+test, file, kinds, *command = sys.argv[1:]
+began = time.perf_counter()
+with Machine(command, Path.cwd(), file, [test], kinds.split(",")):
+    print(time.perf_counter() - began)
+"""
 
 
 # measuring
@@ -101,10 +110,13 @@ class Measured:
         self.tests = len(evidence.tests)
 
     def suspectra(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+        return self.python("-m", "suspectra", *arguments, timeout=timeout)
+
+    def python(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "PYTHON", "COV"))}
         path = os.pathsep.join([str(self.workspace), str(self.workspace / "src")])
         return subprocess.run(
-            [sys.executable, "-m", "suspectra", *arguments],
+            [sys.executable, *arguments],
             cwd=self.workspace,
             env=kept | {"PYTHONPATH": path},
             capture_output=True,
@@ -230,7 +242,7 @@ class Measured:
             "found": bool(found["report"]),
             "search": found["seconds"],
             "seconds": round(time.perf_counter() - began, 2),
-            "start": self.collecting(),
+            "start": self.collecting(technique),
             "complete": found["complete"],
             "problems": [
                 *found["notes"],
@@ -238,12 +250,11 @@ class Measured:
             ],
         }
 
-    def collecting(self) -> float:
-        """How long pytest takes to collect the module of the first failing test."""
-        module = sorted(self.failing)[0].partition("::")[0]
-        began = time.perf_counter()
-        subprocess.run([*self.pytest, "--collect-only", module], cwd=self.workspace, capture_output=True, check=False)
-        return round(time.perf_counter() - began, 3)
+    def collecting(self, technique: str) -> float:
+        """How long a process that waits for requests takes to collect the module of the first failing test."""
+        test = sorted(self.failing)[0]
+        words = (test, test.partition("::")[0], ",".join(PATHS[technique].kinds), *self.pytest)
+        return float(self.python("-c", _COLLECTING, *words, timeout=MAX_EXTRA_S).stdout)
 
     def score(self, report: Sequence[tuple[str, int]]) -> float:
         """The score of a report over the program dependence graph."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -58,6 +58,8 @@ class Machine(Runs):
         A list that others have, too, to which notices are added.
     end : float
         When the tests have to be collected, as ``time.monotonic`` has it.
+    meanwhile : callable
+        Called while they are collected.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class Machine(Runs):
         original: Path | None = None,
         notices: list[Problem] | None = None,
         end: float = math.inf,
+        meanwhile: Callable[[], object] = lambda: None,
     ):
         self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
@@ -124,6 +127,7 @@ class Machine(Runs):
 
         self._process = WaitingProcess(program_for)
         try:
+            meanwhile()
             greeting = self._greeting(file, end)
         except BaseException:
             self.close()

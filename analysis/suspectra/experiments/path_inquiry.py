@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from suspectra.evidence.path_reports import add_report, executed_sources
@@ -111,9 +112,10 @@ class PathInquiry(RunningSearch):
                 self.command, folder, [self.test], technique.kinds, passing, self.safety.excluded, workspace
             )
             paths = Paths(folder)
+            tests.meanwhile = partial(paths.read_ahead, executed)
             setting = PathSetting(self.test, tests, paths, passing, options, workspace, self.suspiciousness)
             searcher = technique.load()(setting)
-            with closing(tests), paths.read_ahead(executed):
+            with closing(tests):
                 try:
                     with closing(searcher.search(limits)) as reports:
                         yield from self.follow(reports)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path as FilePath
-from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 import numpy as np
 
 from suspectra.arrays import Ints
+from suspectra.cancellation import checked
 from suspectra.dependences.control import Calls, ControlDependences
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.answers import Answer, answer_of
@@ -139,8 +138,7 @@ class Paths:
 
     Another run has the same numbers, and a new decision gets the next one:
 
-    >>> with paths.read_ahead(["cart.py"]):
-    ...     pass  # meanwhile, tests may be collected
+    >>> paths.read_ahead(["cart.py"])
     >>> again = paths.from_answer(*InThisProcess().ask("test_price", [PATH], steps=10, seconds=10))
     >>> again.path.statement.tolist(), len(paths.table("cart.py")) > 0
     ([0, 1], True)
@@ -153,7 +151,6 @@ class Paths:
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._read = SourceReader(FilePath(os.path.realpath(workspace)))
         self._tables: dict[str, PointDependences] = {}
-        self._reading = Lock()
         self._texts = DecisionTexts(self._read)
         self._last: _Program | None = None
 
@@ -304,38 +301,20 @@ class Paths:
         PointDependences
             Without any point where the source can't be read.
         """
-        with self._reading:
-            if file not in self._tables:
-                self._tables[file] = PointDependences.from_source(self._read(file) or b"")
-            return self._tables[file]
+        if file not in self._tables:
+            self._tables[file] = PointDependences.from_source(self._read(file) or b"")
+        return self._tables[file]
 
-    @contextmanager
-    def read_ahead(self, files: Iterable[str]) -> Generator[None]:
-        """Make the tables of some sources in another thread, as long as this lasts: while tests are collected, say.
+    def read_ahead(self, files: Iterable[str]) -> None:
+        """Make the tables of some sources before they are needed.
 
         Parameters
         ----------
         files : iterable of str
             Relative to the workspace.
-
-        Yields
-        ------
-        None
-            At once.
         """
-        stop = Event()
-
-        def read() -> None:
-            for file in files:
-                if stop.is_set():
-                    return
-                self.table(file)
-
-        Thread(target=read, daemon=True).start()
-        try:
-            yield
-        finally:
-            stop.set()  # one source may still take a while, for which nobody need wait
+        for file in checked(files):
+            self.table(file)
 
 
 class _Program:

@@ -95,6 +95,8 @@ class RepeatedTests:
     ----------
     notices : list of Problem
         What is different from a run by pytest itself, and which files are left out.
+    meanwhile : callable
+        Called each time after a process was started, while it collects tests.
 
     Examples
     --------
@@ -128,6 +130,7 @@ class RepeatedTests:
         self._forks = forks
         self._excluded, self._original = tuple(excluded), original
         self.notices: list[Problem] = []
+        self.meanwhile: Callable[[], object] = lambda: None
         self._command, self._workspace, self._kinds = command, workspace, kinds
         self._file_of = {test.name: test.file for test in failing}
         self._failing = {test.name: test.exception for test in failing}
@@ -268,6 +271,7 @@ class RepeatedTests:
                 self._original,
                 self.notices,
                 end,
+                self.meanwhile,
             )
         else:
             machine = FreshRuns(self._command, self._workspace, file, self._excluded, self._original, self.notices)
