@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 Path = tuple[str, ...]
 """A variable, or an attribute of one: ``("self", "total")``."""
@@ -42,17 +42,19 @@ LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
 """Their bodies are evaluated when they are called."""
 
 
-def evaluated_parts(node: ast.AST) -> Iterator[ast.AST]:
+def evaluated_parts(node: ast.AST, is_whole: Callable[[ast.AST], bool] = lambda part: False) -> Iterator[ast.AST]:
     """Iterate over all parts that are evaluated with a node.
 
     Parameters
     ----------
     node : ast.AST
         A statement without a body, or an expression.
+    is_whole : callable, optional
+        Whether what is inside of a part is left out.
 
-    Yields
-    ------
-    ast.AST
+    Returns
+    -------
+    iterator of ast.AST
         Without what functions in it evaluate when they are called.
 
     Examples
@@ -60,12 +62,7 @@ def evaluated_parts(node: ast.AST) -> Iterator[ast.AST]:
     >>> len(list(evaluated_parts(ast.parse("f(lambda: 1)", mode="eval").body)))  # the call, its function, the lambda
     4
     """
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        if not isinstance(part, LATER):
-            waiting += ast.iter_child_nodes(part)
+    return _parts([node], is_whole)
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:
@@ -76,9 +73,9 @@ def own_parts(node: ast.AST) -> Iterator[ast.AST]:
     node : ast.AST
         The function, or a module.
 
-    Yields
-    ------
-    ast.AST
+    Returns
+    -------
+    iterator of ast.AST
         Each part.
 
     Examples
@@ -87,11 +84,14 @@ def own_parts(node: ast.AST) -> Iterator[ast.AST]:
     >>> [part.id for part in own_parts(function) if isinstance(part, ast.Name)]
     ['g']
     """
-    waiting = list(ast.iter_child_nodes(node))
+    return _parts([*ast.iter_child_nodes(node)], lambda part: False)
+
+
+def _parts(waiting: list[ast.AST], is_whole: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
     while waiting:
         part = waiting.pop()
         yield part
-        if not isinstance(part, LATER):
+        if not isinstance(part, LATER) and not is_whole(part):
             waiting += ast.iter_child_nodes(part)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from suspectra.program.effects import NO_EFFECTS, Effects
-from suspectra.program.named_paths import LATER, MUTATORS, Path, path_of
+from suspectra.program.named_paths import MUTATORS, Path, evaluated_parts, path_of
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -140,12 +140,7 @@ class NamesUsed:
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
     """All parts that are evaluated with a node; of `a.b` the whole is used, not `a`."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        if not isinstance(part, LATER) and not _is_path(part):
-            waiting += ast.iter_child_nodes(part)
+    return evaluated_parts(node, _is_path)
 
 
 def _comprehension_names(node: ast.AST) -> Iterator[str]:
