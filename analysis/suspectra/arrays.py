@@ -74,3 +74,26 @@ def distinct(values: Ints) -> Ints:
     is_new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
     return ordered[is_new]
+
+
+def ranges(starts: Ints, ends: Ints) -> Ints:
+    """All the numbers of several ranges, one after another.
+
+    Parameters
+    ----------
+    starts, ends : ndarray of int, shape (k,)
+        First number of each range, and one past its last.
+
+    Returns
+    -------
+    ndarray of int64, shape (sum of sizes,)
+        In the order of the ranges.
+
+    Examples
+    --------
+    >>> ranges(np.array([0, 7]), np.array([2, 9])).tolist()
+    [0, 1, 7, 8]
+    """
+    sizes = ends - starts
+    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    return offsets + np.arange(int(sizes.sum()))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints, distinct
+from suspectra.arrays import Ints, distinct, ranges
 from suspectra.program.point_dependences import Lists
 
 
@@ -113,8 +113,8 @@ class Instances:
             fewer = np.minimum(many, _most_each(many, limit))
             begin, many = begin + many - fewer, fewer
         target = np.repeat(node, many)
-        place = np.arange(len(target)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(begin, many)
-        return Edges((self._ordered[place] % self._nodes).astype(np.int32), target.astype(np.int32))
+        source = self._ordered[ranges(begin, begin + many)] % self._nodes
+        return Edges(source.astype(np.int32), target.astype(np.int32))
 
 
 def _most_each(many: Ints, limit: int) -> int:
@@ -152,10 +152,8 @@ def paired(thing: Ints, listed: Ints, lists: Lists) -> tuple[Ints, Ints]:
     >>> things.tolist(), numbers.tolist()
     ([7, 7, 8], [4, 5, 3])
     """
-    start = lists.start[listed]
-    many = lists.start[listed + 1] - start
-    place = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + np.repeat(start, many)
-    return np.repeat(thing, many), lists.number[place]
+    start, end = lists.start[listed], lists.start[listed + 1]
+    return np.repeat(thing, end - start), lists.number[ranges(start, end)]
 
 
 def edge_keys(edges: Edges, size: int) -> Ints:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.arrays import Bools, Floats, Ints
+from suspectra.arrays import Bools, Floats, Ints, ranges
 from suspectra.cancellation import check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
@@ -17,7 +17,7 @@ from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joi
 from suspectra.program.python_arcs import Completion
 from suspectra.program.python_graphs import keep_flows, python_flows, python_graphs
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
+from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
+from suspectra.arrays import Ints, Row, ranges
 from suspectra.cancellation import checked
 from suspectra.program.languages import is_c
 from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourceOf, SourcesAsRun
-from suspectra.spectrum import Elements, ranges
+from suspectra.spectrum import Elements
 
 _STRING = rb"'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\""
 _WORD = re.compile(

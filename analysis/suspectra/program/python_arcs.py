@@ -15,12 +15,12 @@ from typing import overload
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import Bools, IntMatrix, Ints, Row
+from suspectra.arrays import Bools, IntMatrix, Ints, Row, ranges
 from suspectra.cancellation import checked
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.remembered import Remembered
-from suspectra.spectrum import Counts, Derived, DerivedRows, Edges, Elements, IntsT, Spectrum, Tally, batches, ranges
+from suspectra.spectrum import Counts, Derived, DerivedRows, Edges, Elements, IntsT, Spectrum, Tally, batches
 
 _EXIT = -1  # in place of an element: the arc leaves the scope
 _Implied = tuple[Ints, ...]  # of each arc the lines and the statements at its ends, and its function

@@ -14,13 +14,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.arrays import Bools, Ints, ranges
 from suspectra.cancellation import check, checked
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.program.languages import is_c
 from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.spectrum import EdgeKind, Edges, Elements, ranges
+from suspectra.spectrum import EdgeKind, Edges, Elements
 
 _DECIDES = re.compile(rb"(?:if|elif|while|for|assert|async[ \t]+for)\b|match\b(?![ \t]*[=.,:)])[^#]*:[ \t]*(?:#|$)")
 _RETURNS = re.compile(rb"return\b")

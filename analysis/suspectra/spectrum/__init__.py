@@ -6,7 +6,7 @@ from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
 from suspectra.spectrum.elements import Elements, Function
 from suspectra.spectrum.pairs import Pairs, distinct_pairs, pair_key
 from suspectra.spectrum.per_test import PerTest, Tally, batches
-from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, common, ranges
+from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, common
 from suspectra.spectrum.some_failing import some_failing
 from suspectra.spectrum.spectrum import Spectrum
 from suspectra.spectrum.uses import SpectrumWithUses, is_only_read, without_uses
@@ -33,7 +33,6 @@ __all__ = [
     "distinct_pairs",
     "is_only_read",
     "pair_key",
-    "ranges",
     "some_failing",
     "without_uses",
 ]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.arrays import Bools, Ints, Row, ranges
 from suspectra.cancellation import checked
 from suspectra.spectrum.counts import Change, Counts
-from suspectra.spectrum.rows import Derived, ranges
+from suspectra.spectrum.rows import Derived
 
 _ONE = np.int32(1)
 _MANY_REMOVALS = 100

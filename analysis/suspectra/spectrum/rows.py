@@ -78,29 +78,6 @@ class DerivedRows(Derived[Row]):
         """
 
 
-def ranges(starts: Ints, ends: Ints) -> Ints:
-    """All the numbers of several ranges, one after another.
-
-    Parameters
-    ----------
-    starts, ends : ndarray of int, shape (k,)
-        First number of each range, and one past its last.
-
-    Returns
-    -------
-    ndarray of int64, shape (sum of sizes,)
-        In the order of the ranges.
-
-    Examples
-    --------
-    >>> ranges(np.array([0, 7]), np.array([2, 9])).tolist()
-    [0, 1, 7, 8]
-    """
-    sizes = ends - starts
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return offsets + np.arange(int(sizes.sum()))
-
-
 def contains(row: Row, columns: Ints) -> Bools:
     """Whether a row contains each of some columns.
 

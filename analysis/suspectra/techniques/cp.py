@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
-from suspectra.arrays import Bools, Floats, Ints
+from suspectra.arrays import Bools, Floats, Ints, ranges
 from suspectra.cancellation import check
 from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, FlowPart, control_flow
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import Counts, Spectrum, ranges
+from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.catalogue import CP as INFO
 from suspectra.techniques.flow_report import FlowReport, details_of, previous_details, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure

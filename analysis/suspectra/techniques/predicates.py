@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import FloatMatrix, Floats, Ints, Row
+from suspectra.arrays import FloatMatrix, Floats, Ints, Row, ranges
 from suspectra.errors import Problem
 from suspectra.program.control_flow import ControlFlow
 from suspectra.program.python_graphs import UNDECIDED
 from suspectra.report import RankedReport
-from suspectra.spectrum import FIRST_OUTCOME, Edges, Spectrum, Tally, batches, ranges
+from suspectra.spectrum import FIRST_OUTCOME, Edges, Spectrum, Tally, batches
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
 from suspectra.techniques.flow_report import (
     FlowReport,

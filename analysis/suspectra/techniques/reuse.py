@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.arrays import Ints
+from suspectra.arrays import Ints, ranges
 from suspectra.program.control_flow import ControlFlow
-from suspectra.spectrum import Counts, ranges
+from suspectra.spectrum import Counts
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 

@@ -9,11 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.arrays import Bools, Ints, Row, ranges
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section
-from suspectra.spectrum import ranges
 
 _FEW = 64  # with up to this many different shifts, slices are quicker than a table
 
