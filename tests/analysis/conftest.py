@@ -12,6 +12,12 @@ import numpy as np
 import pytest
 
 from suspectra.cli import run
+from suspectra.dependences.trace import DependenceTrace
+from suspectra.experiments.alternates import Alternate
+from suspectra.experiments.answers import DecisionSite
+from suspectra.experiments.replacing import Replacement, ValuePlace
+from suspectra.experiments.runs import Alteration
+from suspectra.experiments.switching import Switch
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
@@ -182,3 +188,24 @@ def mini_corpus(tmp_path: Path) -> Path:
     index = "".join(f"{family},{name},small/{name}.npz\n" for family, name in names)
     (folder / "index.csv").write_text("family,subject,path\n" + index)
     return folder
+
+
+@pytest.fixture(scope="session")
+def altered() -> Callable[[DependenceTrace, int], Alteration | None]:
+    """Gives the other outcome of a decision, or another text or number; None where a node of a trace has neither."""
+
+    def other(trace: DependenceTrace, node: int) -> Alteration | None:
+        site, instance = trace.sites[trace.graph.site[node]], int(trace.graph.instance[node])
+        if site.number < 0 or trace.is_test[node]:
+            return None
+        if site.kind == "decision":
+            return Switch(
+                DecisionSite(site.file, site.number, "if", site.line, site.column, site.end_line, False), instance
+            )
+        value = trace.value[node]
+        if not (value.isdecimal() or value.startswith("'")):
+            return None
+        place = ValuePlace(site.file, site.number, "assignment", "", site.line, site.column, site.end_line)
+        return Replacement(place, instance, (), Alternate("other", "other" if value[0] == "'" else int(value) + 7))
+
+    return other

@@ -9,13 +9,9 @@ import pytest
 
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.slices import backward
-from suspectra.experiments.alternates import Alternate
-from suspectra.experiments.answers import DecisionSite
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.switching import Switch
 
 PROGRAM = """\
 class Basket:
@@ -111,23 +107,7 @@ def test_calls_depend_on_what_decided_on_them(trace):
     assert DependenceKind.CONTROL in kinds
 
 
-def altered(trace, node):
-    """The other outcome of a decision, or another text or number; None where a node has neither."""
-    site, instance = trace.sites[trace.graph.site[node]], int(trace.graph.instance[node])
-    if site.number < 0 or trace.is_test[node]:
-        return None
-    if site.kind == "decision":
-        return Switch(
-            DecisionSite(site.file, site.number, "if", site.line, site.column, site.end_line, False), instance
-        )
-    value = trace.value[node]
-    if not (value.isdecimal() or value.startswith("'")):
-        return None
-    place = ValuePlace(site.file, site.number, "assignment", "", site.line, site.column, site.end_line)
-    return Replacement(place, instance, (), Alternate("other", "other" if value[0] == "'" else int(value) + 7))
-
-
-def test_what_is_outside_of_a_slice_changes_nothing_if_it_is_altered(trace, workspace):
+def test_what_is_outside_of_a_slice_changes_nothing_if_it_is_altered(trace, workspace, altered):
     members = backward(trace).members
     outside = [made for node in range(len(trace.graph)) if not members[node] and (made := altered(trace, node))]
     inside = [made for node in range(len(trace.graph)) if members[node] and (made := altered(trace, node))]
