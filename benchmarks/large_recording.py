@@ -234,6 +234,15 @@ class Project:
         number = 1 + number % (min(REMEMBERED, self.tests) - 1)  # test 0 always fails
         self.write(self.log, number, verdict, *self.remembered[number])
 
+    def by_the_fault(self, number: int, verdict: str) -> None:
+        """The same, but what it executes has the fault, as in the tests that fail by it."""
+        number = 1 + number % (min(REMEMBERED, self.tests) - 1)
+        touched, bits = self.remembered[number]
+        size = self.template.cells // 8
+        parts = {module: bits[place * size : (place + 1) * size] for place, module in enumerate(touched)}
+        parts[self.fault] = self.template.patterns[7].tobytes()
+        self.write(self.log, number, verdict, list(parts), b"".join(parts.values()))
+
     def end_run(self) -> None:
         """The run that wrote the recording has ended: what follows is added by runs that end at once."""
         sources = self.traced.pop(self.log)

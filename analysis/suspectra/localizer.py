@@ -81,6 +81,7 @@ class Localizer:
         self.evidence: Evidence | None = None
         self.report: RankedReport | None = None
         self._spectrum: Spectrum | None = None
+        self._counted: tuple[Evidence, bool] | None = None  # what that was made of
         self._groups: GroupedRanking | None = None
         self._previous: dict[Technique, RankedReport] = {}  # the last report of each stage
 
@@ -118,7 +119,7 @@ class Localizer:
         >>> localizer.select(make_technique("dstar")).technique.name
         'dstar'
         """
-        return self._rank(self.technique, self._counted(evidence), evidence)
+        return self._rank(self.technique, self.count(evidence), evidence)
 
     def improve(self, evidence: Evidence) -> Iterator[RankedReport]:
         """Rank new evidence stage by stage: a quick ranking first where the technique takes long.
@@ -139,16 +140,30 @@ class Localizer:
         NothingToRank
             When a stage gives no ranking; `report` is then still the last good one.
         """
-        spectrum = self._counted(evidence)
+        spectrum = self.count(evidence)
         for stage in self.technique.stages:
             yield self._rank(stage, spectrum, evidence)
 
-    def _counted(self, evidence: Evidence) -> Spectrum:
-        self.evidence = evidence
-        self._spectrum = spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
-        if self._count is not None:
-            spectrum.count_by(self._count)
-        return spectrum
+    def count(self, evidence: Evidence) -> Spectrum:
+        """Count what the tests of new evidence execute, which :meth:`update` then need not do.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            All the evidence, not only what changed.
+
+        Returns
+        -------
+        Spectrum
+            The same one until evidence or settings change.
+        """
+        basis = evidence, self.include_tests
+        if self._spectrum is None or self._counted != basis:
+            self._spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
+            if self._count is not None:
+                self._spectrum.count_by(self._count)
+        self.evidence, self._counted = evidence, basis
+        return self._spectrum
 
     def _rank(self, technique: Technique, spectrum: Spectrum, evidence: Evidence) -> RankedReport:
         try:

@@ -8,6 +8,7 @@ only if these are inside.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -175,7 +176,7 @@ class Boundary:
         real = folders[folder]
         try:
             whole = None if real is None else os.path.join(real, name)
-            return self.real(path) if whole is None or _link(whole) is not None else whole
+            return whole if whole is not None and _is_plain_file(whole) else self.real(path)
         except ValueError:
             return None  # a null byte
 
@@ -258,6 +259,14 @@ def _link(path: str) -> str | None:
     except OSError:
         return None
     return target[4:] if target.startswith("\\\\?\\") and target[5:6] == ":" else target
+
+
+def _is_plain_file(path: str) -> bool:
+    """Whether a path is a file and no link; quicker than to ask where a link leads."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -385,7 +385,7 @@ class Evidence:
         >>> Evidence("by hand", (), files, (), np.zeros(0, np.int32)).candidates(include_tests=False).tolist()
         [True, True, False, False]
         """
-        return _candidates(self.elements, self.files, include_tests)
+        return _candidates(self.elements, include_tests)
 
 
 class EvidenceSource(Protocol):
@@ -491,7 +491,8 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
 
 
 @lru_cache(maxsize=8)
-def _candidates(elements: Elements, files: tuple[MeasuredFile, ...], include_tests: bool) -> Bools:
+def _candidates(elements: Elements, include_tests: bool) -> Bools:
+    files = cast("tuple[MeasuredFile, ...]", elements.versions)
     candidates: Bools = np.array([include_tests or not file.is_test for file in files], np.bool_)[elements.file]
     return candidates
 

@@ -10,15 +10,17 @@ have executed the same fault.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Floats, Ints
+from suspectra.arrays import Bools, Floats, Ints, Row
 from suspectra.cancellation import check
 from suspectra.failure_groups.coverage import Bits, FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
+from suspectra.spectrum import Spectrum
 
 NATS = 9.0
 """Groups are kept apart if their union costs this much more than both, in nats."""
@@ -154,6 +156,51 @@ def partition(
         else:
             parts.append(Part(tuple(idle.tolist())))
     return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words)
+
+
+def clearly_joins(row: Row, group: Ints, tests: int, spectrum: Spectrum) -> bool:
+    """Whether a failing test is explained as well together with a group as alone, like one that fails by its fault.
+
+    What that is for other groups is not compared. So it says at once what grouping all tests nearly always says, too.
+
+    Parameters
+    ----------
+    row : ndarray of int32, shape (k,)
+        The elements that the test executes.
+    group : ndarray of int32, shape (elements,)
+        How many of the group's tests execute each element.
+    tests : int
+        How many tests of the group execute a candidate.
+    spectrum : Spectrum
+        With the passing tests. Its edges are not compared.
+
+    Returns
+    -------
+    bool
+        False for a test that executes no candidate: it is counted to the largest group.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Spectrum
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], *[[1, 0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> clearly_joins(spectrum.rows[0], np.array([1, 1, 0]), 1, spectrum)
+    True
+    >>> clearly_joins(spectrum.rows[0], np.array([1, 0, 1]), 1, spectrum)
+    False
+    """
+    passing = spectrum.counts.ep
+    own = row[spectrum.candidates[row]]
+    shared, all_shared = own[group[own] == tests], np.flatnonzero((group == tests) & spectrum.candidates)
+    if not len(shared):
+        return False
+    fewest = int(passing[shared].min())
+    union, alone = _log_choices(tests + 1, fewest), _log_choices(1, int(passing[own].min()))
+    return union - _log_choices(tests, int(passing[all_shared].min())) - alone < ALONE
+
+
+def _log_choices(failing: int, passing: int) -> float:
+    """The cost of a group."""
+    return math.lgamma(failing + passing + 2) - math.lgamma(failing + 1) - math.lgamma(passing + 1)
 
 
 def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[Part]:

@@ -223,6 +223,7 @@ def rank_groups(
     exceptions: Mapping[str, str] | None = None,
     decisions: Decisions | None = None,
     previous: GroupedRanking | None = None,
+    made: Mapping[int, RankedReport] | None = None,
 ) -> GroupedRanking:
     """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for.
 
@@ -240,6 +241,8 @@ def rank_groups(
         The user's decisions about some tests.
     previous : GroupedRanking, optional
         That of the previous state. Groups keep their numbers, and what did not change is not ranked again.
+    made : mapping of int to RankedReport, optional
+        Newer rankings of some of the previous groups, by number.
 
     Returns
     -------
@@ -257,6 +260,7 @@ def rank_groups(
     spectrum = without_uses(report.spectrum)
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
     last = {one.group.number: one for one in previous.groups} if previous else {}
+    reports = {number: one.last_report for number, one in last.items()} | dict(made or {})
     ranked = [
         RankedGroup(
             group,
@@ -265,7 +269,7 @@ def rank_groups(
             program,
             exceptions=exceptions,
             alone=len(state.groups) == 1,
-            before=last[group.number].last_report if group.number in last else None,
+            before=reports.get(group.number),
             first_before=last[group.number].last_first if group.number in last else None,
         )
         for group in state.groups

@@ -217,22 +217,19 @@ class RankedReport:
         [1, 0, 2]
         """
         pairs = spectrum.pairs
-        known = comparable(scores)
-        present = pairs.size > 0
-        executed = (pairs.ef > 0) | (pairs.ep > 0)
-        ranked = present & executed if unexecuted_last else present
-        level_score, of_ranked = np.unique(-known[ranked], return_inverse=True)
-        level_of = np.full(len(pairs) + 1, -1, np.int32)  # elements that are no candidates have pair -1: the last entry
-        level_of[:-1][ranked] = of_ranked
+        last = pairs.ef + pairs.ep == 0 if unexecuted_last else np.zeros(len(pairs), bool)
+        ranked, rest = np.flatnonzero((pairs.size > 0) & ~last), np.flatnonzero((pairs.size > 0) & last)
+        level_score, of_ranked = np.unique(-comparable(scores[ranked]), return_inverse=True)
         level_score = 0.0 - level_score
-        rest = np.flatnonzero(present & ~ranked)
+        level_of = np.full(len(pairs) + 1, -1, np.int32)  # elements that are no candidates have pair -1: the last entry
+        level_of[ranked], level_of[rest] = of_ranked, len(level_score)
+        sizes = np.bincount(of_ranked, pairs.size[ranked], len(level_score)).astype(np.int64)
         if len(rest):
-            level_of[rest] = len(level_score)
-            level_score = np.append(level_score, np.min(level_score, initial=known[rest[0]]))
+            lowest = float(comparable(scores[rest[:1]])[0])
+            level_score = np.append(level_score, np.min(level_score, initial=lowest))
+            sizes = np.append(sizes, pairs.size[rest].sum())
         # mode="wrap" turns -1 into the last index and skips the bounds check
         report = cls(technique, spectrum, level_of.take(pairs.of, mode="wrap"), level_score)
-        sizes = np.zeros(len(level_score), np.int64)
-        np.add.at(sizes, level_of[:-1][present], pairs.size[present])
         report.__dict__["_level_end"] = np.cumsum(sizes)
         return report
 

@@ -18,7 +18,7 @@ from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
 from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files, shared_numbers
-from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
 from suspectra.spectrum.pairs import Pairs
@@ -167,7 +167,15 @@ class Spectrum:
     @cached_property
     def pairs(self) -> Pairs:
         """The candidates by their pair (ef, ep)."""
-        return Pairs.among(self.counts, self.candidates)
+        if not self._earlier:
+            return Pairs.among(self.counts, self.candidates)
+        pairs, counts, changed = self._earlier.pop()
+        return pairs.updated(self.counts, changed_columns(counts, self.counts, changed))
+
+    @cached_property
+    def _earlier(self) -> list[tuple[Pairs, Counts, Change]]:
+        """The pairs and counts before a change, and the changed rows, until the pairs are asked for."""
+        return []
 
     @property
     def suspected(self) -> int:
@@ -440,10 +448,9 @@ class Spectrum:
         """
         if "counts" in previous.__dict__ and "counts" not in self.__dict__:
             removed, added = difference(previous._rows_and_marks, self._rows_and_marks)
-            self.__dict__["counts"] = counts = previous.counts.updated(removed, added)
+            self.__dict__["counts"] = previous.counts.updated(removed, added)
             if "pairs" in previous.__dict__ and not previous.pairs.is_sparse:
-                changed = changed_columns(previous.counts, counts, removed + added)
-                self.__dict__["pairs"] = previous.pairs.updated(counts, changed)
+                self._earlier.append((previous.pairs, previous.counts, removed + added))
         if (
             "edge_hit_counts" in previous.__dict__
             and "edge_hit_counts" not in self.__dict__

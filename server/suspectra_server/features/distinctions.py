@@ -55,7 +55,7 @@ def why_not(ranking: Ranking, element: int) -> Answer:
         return Answer(f"{location}", ("It is test code, which is not suspected.",), element)
     program = evidence.program if evidence is not None else None
     at_import = evidence.at_import if evidence is not None else None
-    elsewhere = int(ranking.over_all.spectrum.counts.ef[element] - report.spectrum.counts.ef[element])
+    elsewhere = int(ranking.spectrum_over_all.counts.ef[element] - report.spectrum.counts.ef[element])
     comparison = Comparison.from_report(report, element, program, at_import, elsewhere)
     found = [*_in_group(ranking), *comparison.sentences]
     if comparison.tie is not None:

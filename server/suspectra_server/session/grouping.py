@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from suspectra.errors import NothingToRank
 from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
+from suspectra.report import RankedReport
 from suspectra_server.protocol import State
 from suspectra_server.session.jobs import Job, Jobs
 from suspectra_server.session.postponed import Postponed
@@ -42,6 +43,8 @@ class _GroupingInput:
         How many suspects are listed.
     texts : tuple of str
         Files whose texts are needed, suspects in them or not.
+    shown : Ranking or None
+        The last ranking of a group.
     """
 
     ranked: Ranked
@@ -50,6 +53,7 @@ class _GroupingInput:
     current: int | None
     top: int
     texts: tuple[str, ...]
+    shown: Ranking | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class Grouping:
     ----------
     decisions : Decisions
         What the user decided.
+    shown : Ranking or None
+        The last ranking of a group; None where that over all failing tests is shown.
     """
 
     def __init__(
@@ -97,6 +103,7 @@ class Grouping:
         listed: Callable[[], tuple[int, tuple[str, ...]]],
     ):
         self.decisions = Decisions()
+        self.shown: Ranking | None = None
         self._key = key
         self._jobs = long_jobs
         self._files = files
@@ -107,7 +114,7 @@ class Grouping:
         self._ranked: Ranked | None = None  # over all
         self._groups: GroupedRanking | None = None
         self._current: int | None = None
-        self._shows_group = False  # rather than the ranking over all
+        self._is_first = False  # the shown ranking was made before the groups
         self._decided = False
         self._whole: Postponed[Ranked] = Postponed(FIRST_STAGE_S, show)  # that of a group may come in time
         self._waiting: list[asyncio.Future[None]] = []
@@ -119,6 +126,7 @@ class Grouping:
         Where the last run had several groups, that over all failing tests is shown only if the group's takes a while:
         marks would flicker. Else it is shown at once.
         """
+        first = self._is_first
         self.cancel()
         ranked = None if isinstance(result, Exception) else result
         self._ranked = ranked if ranked is not None and _can_be_grouped(ranked.ranking) else None
@@ -127,23 +135,35 @@ class Grouping:
             if ranked is not None and ranked.ranking.state is State.NO_FAILING_TESTS:
                 self._groups = self._current = None
             self._whole.take()
+            self.shown = None
             self._show(result)
             return
-        if several:
+        if first:
+            self._is_first = True
+        elif several:
             self._whole.keep(self._ranked)
         else:
             self._show(self._ranked)
         self._submit()
 
+    def take_first(self, ranked: Ranked) -> bool:
+        """Whether to show a ranking of a group that was made before the groups are found: if it is the current one."""
+        group = ranked.ranking.group
+        if self.shown is None or group is None or group.number != self._current:
+            return False
+        self.shown, self._is_first = ranked.ranking, True
+        return True
+
     @property
     def waiting(self) -> bool:
         """Whether there is a ranking that is not shown yet, because that of a group may come in time."""
-        return self._whole.waiting
+        return self._whole.waiting or self._is_first
 
     def cancel(self) -> None:
         """Stop looking for groups; the shown ranking stays."""
         self._jobs.cancel(("groups", self._key))
         self._whole.drop()
+        self._is_first = False
         self._answer()
 
     async def select(self, number: int) -> None:
@@ -211,14 +231,16 @@ class Grouping:
     def _submit(self) -> None:
         if self._ranked is None:
             return
-        given = _GroupingInput(self._ranked, self.decisions, self._groups, self._current, *self._listed())
+        given = _GroupingInput(self._ranked, self.decisions, self._groups, self._current, *self._listed(), self.shown)
         self._jobs.submit(("groups", self._key), lambda job: _group(given, self._disk, job), self._take)
 
     def _take(self, result: _Grouped | Exception) -> None:
-        waiting = self._whole.take()
+        waiting = self._whole.take() or (self._ranked if self._is_first else None)
+        self._is_first = False
         if isinstance(result, Exception):  # it is in the log; the ranking over all is there
             log.error("failing tests could not be grouped: %s", result)
             if waiting is not None:
+                self.shown = None
                 self._show(waiting)
         else:
             self._groups = result.groups
@@ -226,9 +248,9 @@ class Grouping:
             former = {one.number for one in result.groups.state.former}
             if self._current not in former:  # otherwise it is shown again when it is a group again
                 self._current = group.number if group else None
-            if waiting is not None or result.ranked is not self._ranked or self._shows_group:
+            if waiting is not None or result.ranked is not self._ranked or self.shown is not None:
                 self._show(result.ranked)
-            self._shows_group = group is not None
+            self.shown = result.ranked.ranking if group else None
         self._answer()
 
 
@@ -249,6 +271,7 @@ def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:
         exceptions=exception_names(ranking.evidence),
         decisions=given.decisions,
         previous=previous,
+        made=_made(given.shown),
     )
     job.check()
     fixed = tuple(plain(title, MAX_TEXT) for title in groups.fixed)
@@ -264,22 +287,19 @@ def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:
     return _Grouped(replace(ranked, ranking=own, reading=disk.read(texts_of(own, given.texts), own.files, job)), groups)
 
 
+def _made(shown: Ranking | None) -> Mapping[int, RankedReport]:
+    """The ranking of the group that is shown, by its number: it may be newer than the groups."""
+    return {shown.group.number: shown.report} if shown and shown.group and shown.report else {}
+
+
 def _current(groups: GroupedRanking, number: int | None) -> RankedGroup:
     """The group of a number, or the one that it is a part of now, or the first."""
     holder = groups.state.holder_of(number) if number is not None else None
     return next((one for one in groups.groups if one.group.number == holder), groups.groups[0])
 
 
-def _overviews(groups: GroupedRanking) -> tuple[Group, ...]:
-    return tuple(_overview(one) for one in groups.groups)
-
-
-def _overview(one: RankedGroup) -> Group:
-    title, heading, group = plain(one.title, MAX_TEXT), plain(one.heading, MAX_TEXT), one.group
-    return Group(group.number, title, heading, one.sure, group.tests, group.covered, group.uncovered)
-
-
 def _ranking(whole: Ranking, one: RankedGroup, groups: GroupedRanking, top: int) -> Ranking:
     """The ranking of a group, in the thread for long work."""
     report = one.report  # before its title, which is then about it
-    return whole.for_group(_overview(one), _overviews(groups), report, plain(one.reason, MAX_TEXT), top)
+    overviews = tuple(map(Group.from_ranked, groups.groups))
+    return whole.for_group(Group.from_ranked(one), overviews, report, plain(one.reason, MAX_TEXT), top)

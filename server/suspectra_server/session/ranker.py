@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence import experiments
 from suspectra.evidence.boundary import Boundary
@@ -29,6 +28,7 @@ from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
 from suspectra_server.protocol import State
 from suspectra_server.session.jobs import Job
+from suspectra_server.session.shown_group import rank_again
 from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
@@ -129,8 +129,16 @@ class Ranker:
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
         self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
 
-    def rank(self, given: RankingInput, token: Token) -> Ranked:
+    def rank(self, given: RankingInput, job: Job[Ranked], shown: Ranking | None = None) -> Ranked:
         """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
+
+        Parameters
+        ----------
+        given : RankingInput
+        job : Job
+        shown : Ranking, optional
+            That of a failure group. It is made again first, for the tests that the group had, and published if that is
+            quick: the other rankings, and the groups, are not needed for it.
 
         Raises
         ------
@@ -150,19 +158,24 @@ class Ranker:
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, files)
             if self._branch is not None and not self.growing():
-                token.check()
+                job.check()
                 evidence = self._since_branch(evidence, self._branch)
             evidence = self._with_experiments(evidence, technique)
             technique = given.technique(evidence)
             first = technique.stages[0]
-            token.check()
+            job.check()
             if self._localizer is None:
                 self._localizer = Localizer(first)
             self._localizer.technique = first
             self._localizer.include_tests = settings.include_tests
+            if shown is not None and shown.technique == technique:
+                again = rank_again(shown, evidence, self._localizer.count(evidence), settings.top)
+                if again is not None:
+                    reading = self._disk.read(texts_of(again, given.texts), again.files, job)
+                    job.publish(Ranked(again, watched, states, reading=reading, growing=True))
             ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, given)
-            token.check()
-            reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, token)
+            job.check()
+            reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, job)
         except EvidenceError as error:
             there = any(states.get(path) is not None for path in files)
             state = State.ERROR if there else State.NO_EVIDENCE
@@ -343,7 +356,7 @@ def texts_to_compare_with(ranking: Ranking) -> list[str]:
     """The files that a failing test of any group executes: their texts are needed to follow later edits."""
     if ranking.report is None:
         return []
-    spectrum = ranking.over_all.spectrum
+    spectrum = ranking.spectrum_over_all
     elements = spectrum.elements
     # without a list of numbers for all statements, in which other threads would wait for this one
     executed = np.flatnonzero(np.bincount(elements.file[spectrum.counts.ef > 0]))

@@ -103,10 +103,10 @@ class Rankings:
             return
         self._evidence.cancel_waiting()
         self._starting()
-        given = self._input()
+        given, shown = self._input(), self.grouping.shown
         self._jobs.submit(
             self._key,
-            lambda token: self._ranker.rank(given, token),
+            lambda job: self._ranker.rank(given, job, shown),
             lambda result: self._ranked(result, given),
         )
         self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
@@ -160,6 +160,10 @@ class Rankings:
             return
         self._improvement.cancel()
         ranked = self._checked(result)
+        if ranked.ranking.group is not None:  # the rest follows
+            if self.grouping.take_first(ranked):
+                self._show(ranked)
+            return
         self.recorded_by, self.run_again_by = ranked.recorded_by, ranked.run_again_by
         self._evidence.ranked(ranked)
         self._evidence.watch({*ranked.watched, *self._input().candidates}, ranked.states)

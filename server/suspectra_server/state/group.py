@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suspectra.failure_groups.ranking import RankedGroup
+from suspectra_server.text import MAX_TEXT, plain
+
 
 @dataclass(frozen=True)
 class Group:
@@ -32,3 +35,10 @@ class Group:
     tests: tuple[str, ...]
     covered: tuple[str, ...]
     uncovered: tuple[str, ...] = ()
+
+    @classmethod
+    def from_ranked(cls, one: RankedGroup) -> Group:
+        """A group with texts that are safe to show."""
+        group = one.group
+        title, heading = plain(one.title, MAX_TEXT), plain(one.heading, MAX_TEXT)
+        return cls(group.number, title, heading, one.sure, group.tests, group.covered, group.uncovered)

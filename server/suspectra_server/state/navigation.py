@@ -151,7 +151,7 @@ class NavigationModels:
         last = self._last
         if last is not None and last.basis == basis:
             return last
-        if _too_large(basis.ranking.over_all.spectrum):
+        if _too_large(basis.ranking.spectrum_over_all):
             cause = "the suite is too large for the debugging model: there are no expected steps"
             cure = "read in the order of the ranking, or record fewer tests"
             self._last = NavigationModel(basis, None, problem=Problem("", "", cause, cure))
@@ -187,7 +187,7 @@ class NavigationModels:
         from suspectra.program.dynamic_flow import DynamicFlow
 
         token.check()
-        evidence, spectrum = self._with_edges(ranking.evidence, ranking.over_all.spectrum)
+        evidence, spectrum = self._with_edges(ranking.evidence, ranking.spectrum_over_all)
         token.check()
         program = evidence.program
         previous = self._knowledge

@@ -17,7 +17,7 @@ from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
-from suspectra.spectrum import Elements
+from suspectra.spectrum import Elements, Spectrum
 from suspectra.techniques.investigation import repairs_in_words
 from suspectra.techniques.mutant_results import mutant_results
 from suspectra.techniques.repairs import Repair
@@ -73,6 +73,7 @@ class Ranking:
     group: Group | None = None  # the one that is ranked
     shared: str = ""  # what its tests have in common
     whole: RankedReport | None = None  # the ranking over all groups
+    every: Spectrum | None = None  # of all failing tests, where they are not ranked anew yet
     fixed: tuple[str, ...] = ()  # the titles of groups whose tests have passed since the last run
 
     @classmethod
@@ -105,6 +106,21 @@ class Ranking:
             group=group,
             shared=shared,
             whole=self.over_all,
+        )
+
+    def after_runs(self, evidence: Evidence, every: Spectrum, group: Group, report: RankedReport, top: int) -> Ranking:
+        """The ranking of a failure group after tests ran again, to be shown until all groups are found anew."""
+        return replace(
+            self,
+            evidence=evidence,
+            every=every,
+            group=group,
+            groups=tuple(group if one.number == group.number else one for one in self.groups),
+            report=report,
+            suspects=tuple(report.suspects_of(_executed(report, top))),
+            collection_errors=evidence.collection_errors,
+            fixed=(),
+            preliminary=True,
         )
 
     def until(self, technique: Technique) -> Ranking:
@@ -153,6 +169,11 @@ class Ranking:
         return self.ranked if self.whole is None else self.whole
 
     @property
+    def spectrum_over_all(self) -> Spectrum:
+        """The spectrum of all failing tests, under the same condition as `ranked`."""
+        return self.over_all.spectrum if self.every is None else self.every
+
+    @property
     def elements(self) -> Elements:
         """The elements of the report, under the same condition as `ranked`."""
         return self.ranked.spectrum.elements
@@ -186,7 +207,7 @@ class Ranking:
         """The names of failing tests that execute nothing that may be a suspect."""
         if self.report is None:
             return ()
-        spectrum = self.over_all.spectrum
+        spectrum = self.spectrum_over_all
         rows = spectrum.failing_index.items()
         return tuple(name for name, row in rows if not spectrum.candidates[spectrum.rows[row]].any())
 
@@ -308,7 +329,7 @@ class Ranking:
     @property
     def failed(self) -> int:
         """How many tests failed."""
-        return self.over_all.spectrum.counts.failed if self.report is not None else len(self.failing)
+        return self.spectrum_over_all.counts.failed if self.report is not None else len(self.failing)
 
     def recorded_line(self, element: int) -> RecordedLine:
         """The file and the line of an element, as it was run."""
