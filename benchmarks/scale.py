@@ -32,7 +32,13 @@ from technique_scale import ROWS, techniques
 
 from suspectra.report import RankedReport
 
-AIMS = {"cold_seconds": 20.0, "peak_gb": 2.0, "test_changed_ms": 20.0, "switch_ms": 300.0}
+AIMS = {
+    "cold_seconds": 20.0,
+    "peak_gb": 2.0,
+    "test_changed_ms": 20.0,
+    "switch_ms": 300.0,
+    "server_test_changed_ms": 20.0,
+}
 TECHNIQUES = ("dstar", "op2", "barinel", "tarantula", "jaccard", "ochiai")
 TOP = 100
 
@@ -116,7 +122,11 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
 
 
 def through_server(project: Project, rounds: int) -> dict[str, float]:
-    """The same from outside: from the end of a write to the last diagnostics of the new ranking."""
+    """The same from outside: from the end of a write to the last diagnostics of the new ranking.
+
+    Of tests, one fails after another and passes again: by the fault of the others, or for a reason of its own, which
+    can change the failure groups.
+    """
     from server_latency import start
 
     project.end_run()  # while a run goes on, the server leaves the machine to the tests
@@ -127,18 +137,21 @@ def through_server(project: Project, rounds: int) -> dict[str, float]:
         status = Path(f"/proc/{client.process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) / 2**20
 
-    found = []
-    for number in range(rounds):
-        time.sleep(2.5)  # a ranking is followed by a rest, longest after the first
-        client.drain()
-        project.again(number + 50, "failed" if number % 2 == 0 else "passed")
-        written = time.perf_counter()
-        published, last = client.ranked()
-        if published:
-            found.append(1000 * (last - written))
-    figures: dict[str, float] = {"server_cold_seconds": cold, "server_changes": len(found)}
-    if found:
-        figures |= {"server_test_changed_ms": statistics.median(found), "server_test_changed_best_ms": min(found)}
+    figures: dict[str, float] = {"server_cold_seconds": cold}
+    for name, run in (("test_changed", project.by_the_fault), ("own_reason", project.again)):
+        found = []
+        for number in range(rounds):
+            time.sleep(2.5)  # a ranking is followed by a rest, longest after the first
+            client.drain()
+            run(50 + number // 2, "failed" if number % 2 == 0 else "passed")
+            written = time.perf_counter()
+            published, last = client.ranked()
+            if published:
+                found.append(1000 * (last - written))
+        figures[f"server_{name}_changes"] = len(found)
+        if found:
+            figures[f"server_{name}_ms"] = statistics.median(found)
+            figures[f"server_{name}_best_ms"] = min(found)
     if sys.platform == "linux":
         figures["server_peak_gb"] = peak()
     client.end()
@@ -235,16 +248,19 @@ def main() -> None:
     print(f"{'peak memory':32}{figures['peak_gb']:>8.2f} GB")
     if not options.no_server:
         print(f"through the server: first diagnostics after {figures['server_cold_seconds']:.1f} s", end=", ")
-        print(f"after a change {figures.get('server_test_changed_ms', float('nan')):.0f} ms")
+        for name in ("test_changed", "own_reason"):
+            clock, best = (figures.get(f"server_{name}_{kind}", float("nan")) for kind in ("ms", "best_ms"))
+            print(f"{name.replace('_', ' ')} {clock:.0f} ms (best {best:.0f})", end=", ")
+        print()
     slopes, sizes = exponents(max(3, options.rounds // 4), options.largest)
     print(f"growth exponents from {sizes[0]['nonzeros']:,} to {sizes[-1]['nonzeros']:,} nonzeros:")
     for name, slope in slopes.items():
         print(f"  {name:24}{slope:>6.2f}")
     used = {"cold_seconds": "cold_cpu", "test_changed_ms": "test_changed_cpu_ms", "switch_ms": "switch_cpu_ms"}
-    met = {name: figures[name] < aim for name, aim in AIMS.items()}
+    met = {name: figures[name] < aim for name, aim in AIMS.items() if name in figures}
     met_by_processor = {name: figures[used[name]] < AIMS[name] for name in used}
-    for name, aim in AIMS.items():
-        line = f"aim {name} below {aim:g}: {'reached' if met[name] else 'MISSED'} ({figures[name]:.3g})"
+    for name, reached in met.items():
+        line = f"aim {name} below {AIMS[name]:g}: {'reached' if reached else 'MISSED'} ({figures[name]:.3g})"
         print(line + (f", {figures[used[name]]:.3g} of the processor" if name in used else ""))
     print(json.dumps({**figures, "exponents": slopes, "reached": met, "reached_by_processor": met_by_processor}))
 
