@@ -66,6 +66,8 @@ class Localizer:
     [2]
     >>> localizer.program.files[0].path, localizer.groups().groups[0].title
     ('cart.py', 'cart.py:2')
+    >>> localizer.count(evidence) is localizer.report.spectrum
+    True
     """
 
     def __init__(

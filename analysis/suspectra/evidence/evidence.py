@@ -493,8 +493,7 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
 @lru_cache(maxsize=8)
 def _candidates(elements: Elements, include_tests: bool) -> Bools:
     files = cast("tuple[MeasuredFile, ...]", elements.versions)
-    candidates: Bools = np.array([include_tests or not file.is_test for file in files], np.bool_)[elements.file]
-    return candidates
+    return np.asarray(np.array([include_tests or not file.is_test for file in files], np.bool_)[elements.file])
 
 
 def _take(items: Sequence[T], selected: Bools) -> tuple[T, ...]:

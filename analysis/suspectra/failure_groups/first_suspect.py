@@ -63,9 +63,14 @@ class FirstSuspect:
         FirstSuspect
             No element that the failing tests do not execute, even if it ranks higher.
         """
-        spectrum = report.spectrum
-        columns = np.flatnonzero((spectrum.counts.ef > 0) & spectrum.candidates)
-        return cls(int(columns[report.level[columns].argmin()]), spectrum.elements, rows, technique)
+        spectrum, wanted = report.spectrum, 1
+        ef = spectrum.counts.ef
+        while not ef[first := report.top(wanted)].any() and len(first) == wanted:
+            wanted *= 8
+        tied = np.flatnonzero(
+            report.level == report.level[first[ef[first] > 0][0]]
+        )  # some may have changed, and be first
+        return cls(int(tied[ef[tied] > 0][0]), spectrum.elements, rows, technique)
 
     @classmethod
     def by_counts(cls, spectrum: Spectrum, rows: tuple[Row, ...], technique: Technique) -> FirstSuspect | None:

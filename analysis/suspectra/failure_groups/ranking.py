@@ -119,7 +119,7 @@ class RankedGroup:
         """The first suspect; while nobody asked for the ranking, that before a change of passing tests stays."""
         spectrum, before = without_uses(self._whole.spectrum), self._first_before
         rows = tuple([spectrum.rows[spectrum.failing_index[test]] for test in self.group.tests])
-        if "report" not in vars(self):
+        if "report" not in vars(self) and not self._alone:
             if before is not None and before.holds_for(spectrum, rows, self._technique):
                 return before
             if (found := FirstSuspect.by_counts(spectrum, rows, self._technique)) is not None:

@@ -488,6 +488,8 @@ class RankedReport:
             raise ValueError(f"element {element} is not a candidate")
         if "order" in self.__dict__:
             return int(self.position[element])
+        if len(known := np.flatnonzero(self._first[0] == element)):
+            return int(known[0])
         equal, changed = self.level == level, self.spectrum.changed_for
         first = equal & (changed > changed[element])
         first[:element] |= equal[:element] & (changed[:element] == changed[element])

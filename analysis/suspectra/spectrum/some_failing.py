@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import chain, compress
+from itertools import compress
 from operator import is_
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.spectrum import Spectrum
 
 T = TypeVar("T")
+_FEW = 100  # so many items are quickly deleted from a list one by one
 
 
 def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum | None = None) -> Spectrum:
@@ -32,8 +33,8 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     Returns
     -------
     Spectrum
-        The counts of passing tests are the same objects as in `spectrum`. It is `spectrum` itself where no failing test
-        is left out, and `previous` where nothing changed.
+        The counts of passing tests are the same objects as in `spectrum`; it has no `runs`. It is `spectrum` itself
+        where no failing test is left out, and `previous` where nothing changed.
 
     Examples
     --------
@@ -47,12 +48,15 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     if selected.all():
         return spectrum
     left_out = np.flatnonzero(~selected).tolist()
-    starts, ends = [0, *(test + 1 for test in left_out)], [*left_out, len(selected)]
 
     def part(items: Iterable[T]) -> tuple[T, ...]:
-        """The items of the tests that stay: few are left out, so the parts between these are taken as wholes."""
-        whole = list(items)
-        return tuple(chain.from_iterable(whole[start:end] for start, end in zip(starts, ends, strict=True)))
+        """The items of the tests that stay."""
+        if len(left_out) > _FEW:
+            return tuple(compress(items, selected.tolist()))
+        kept = list(items)
+        for test in reversed(left_out):
+            del kept[test]
+        return tuple(kept)
 
     view = Spectrum(
         part(spectrum.tests),
@@ -63,7 +67,7 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
         spectrum.edges,
         None if spectrum.edge_rows is None else part(spectrum.edge_rows),
         None if spectrum.edge_counts is None else part(spectrum.edge_counts),
-        part(spectrum.runs),
+        (),
         None if spectrum.raised is None else spectrum.raised[selected],
         spectrum.changed,
     )
@@ -87,7 +91,6 @@ def _same_tests(one: Spectrum, other: Spectrum) -> bool:
         one.tests == other.tests
         and all(all(map(is_, now, then)) for now, then in (*rows, *more))
         and np.array_equal(one.failed, other.failed)
-        and one.runs == other.runs
         and (one.raised is other.raised or _equal(one.raised, other.raised))
         and _same_changes(one, other)
     )

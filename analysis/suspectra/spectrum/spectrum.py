@@ -90,10 +90,9 @@ class Spectrum:
     def __post_init__(self) -> None:
         if not len(self.tests) == len(self.failed) == len(self.rows):
             raise ValueError("tests, failed and rows must have the same length")
-        if self.edge_rows is not None and len(self.edge_rows) != len(self.tests):
-            raise ValueError("edge_rows must have one row a test")
-        if self.raised is not None and len(self.raised) != len(self.tests):
-            raise ValueError("raised must have one element a test")
+        for name, values in (("edge_rows", self.edge_rows), ("raised", self.raised)):
+            if values is not None and len(values) != len(self.tests):
+                raise ValueError(f"{name} must have one element a test")
 
     @classmethod
     def from_matrix(
@@ -174,7 +173,7 @@ class Spectrum:
 
     @cached_property
     def _earlier(self) -> list[tuple[Pairs, Counts, Change]]:
-        """The pairs and counts before a change, and the changed rows, until the pairs are asked for."""
+        """The pairs and counts before a change, and the changed rows, until `pairs` are wanted."""
         return []
 
     @property
@@ -373,8 +372,7 @@ class Spectrum:
         >>> Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]).tests_executing(0).tolist()
         [0, 1]
         """
-        wanted = np.array([element], np.int32)
-        return np.array([i for i, row in enumerate(self.rows) if contains(row, wanted)[0]], np.int64)
+        return np.array([i for i, row in enumerate(self.rows) if contains(row, np.array([element]))[0]], np.int64)
 
     def with_rows(
         self,
@@ -399,10 +397,8 @@ class Spectrum:
             Whether each failed.
         rows : tuple of ndarray of int32
             The elements that each executed, as in :class:`Spectrum`.
-        edge_rows : tuple of ndarray of int32, optional
-            The edges that each traversed, where edges are known.
-        edge_counts : tuple of ndarray of int, optional
-            How often each edge was traversed, aligned with `edge_rows`.
+        edge_rows, edge_counts : tuple of ndarray of int, optional
+            The edges that each traversed, where edges are known, and how often.
         runs : tuple of Hashable, optional
             Identifies the run of each test.
         raised : ndarray of int32, shape (tests,), optional
@@ -446,16 +442,13 @@ class Spectrum:
         >>> after.counts.ep.tolist(), after.counts.ef is counts.ef
         ([0, 0, 0], True)
         """
-        if "counts" in previous.__dict__ and "counts" not in self.__dict__:
+        known = previous.__dict__.keys() - self.__dict__.keys()
+        if "counts" in known:
             removed, added = difference(previous._rows_and_marks, self._rows_and_marks)
             self.__dict__["counts"] = previous.counts.updated(removed, added)
-            if "pairs" in previous.__dict__ and not previous.pairs.is_sparse:
+            if "pairs" in known and not previous.pairs.is_sparse:
                 self._earlier.append((previous.pairs, previous.counts, removed + added))
-        if (
-            "edge_hit_counts" in previous.__dict__
-            and "edge_hit_counts" not in self.__dict__
-            and self.edge_rows is not None
-        ):
+        if "edge_hit_counts" in known and self.edge_rows is not None:
             removed, added = difference(previous._edge_rows_and_marks, self._edge_rows_and_marks)
             self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(removed, added)
 

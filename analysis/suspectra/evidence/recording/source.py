@@ -107,6 +107,7 @@ class RecordingSource:
         self._boundary = Boundary(self.workspace)
         self.given = folder is not None
         self.folder = Path(folder) if folder is not None else Path(recording_folder(str(self.workspace)))
+        self._name = _name(self.folder, self.workspace)
         self.edges = edges
         self.flow = flow
         self._reading: FlowReading | None = None
@@ -181,7 +182,7 @@ class RecordingSource:
         table, notable = self._table, self._table.notable
         passes = self._live.passes
         return Evidence(
-            source=self._name(),
+            source=self._name,
             tests=tuple(table.results),
             files=self._layout.files,
             rows=tuple(table.rows),
@@ -218,7 +219,7 @@ class RecordingSource:
             cause = (
                 f"{len(decoded) - len(times)} of {len(decoded)} tests were recorded without counts, so none are used"
             )
-            uncounted = Problem(self._name(), "", cause, "run all tests with `suspectra record --counts`")
+            uncounted = Problem(self._name, "", cause, "run all tests with `suspectra record --counts`")
         return EdgeEvidence(self._layout.edge_table, rows, uncounted=uncounted)
 
     # logs
@@ -227,19 +228,19 @@ class RecordingSource:
         names, problems = self._log_names()
         self._logs = {name: self._logs.get(name) or Log(self._source_map) for name in names}
         for name, log in self._logs.items():
-            log.update(self.folder / name, f"{self._name()}/{name}")
+            log.update(self.folder / name, f"{self._name}/{name}")
             problems += log.problems
         if not any(log.sections for log in self._logs.values()):
             if problems:
                 raise EvidenceError(problems[0])
-            raise EvidenceError(Problem(self._name(), "", "nothing has been recorded yet", _RECORD))
+            raise EvidenceError(Problem(self._name, "", "nothing has been recorded yet", _RECORD))
         return problems
 
     def _log_names(self) -> tuple[list[str], list[Problem]]:
         if not self._is_inside():
             raise EvidenceError(
                 Problem(
-                    self._name(),
+                    self._name,
                     "",
                     "the folder of the recording leads outside the workspace",
                     "remove the link and record again",
@@ -248,10 +249,10 @@ class RecordingSource:
         try:
             entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
         except FileNotFoundError:
-            raise EvidenceError(Problem(self._name(), "", "nothing has been recorded yet", _RECORD)) from None
+            raise EvidenceError(Problem(self._name, "", "nothing has been recorded yet", _RECORD)) from None
         except OSError as error:
             cause = f"the recording can't be read: {error.strerror or error}"
-            raise EvidenceError(Problem(self._name(), "", cause, "check the folder's permissions")) from None
+            raise EvidenceError(Problem(self._name, "", cause, "check the folder's permissions")) from None
         names, problems = [], []
         for entry in entries:
             if not entry.name.endswith(SUFFIX):
@@ -260,18 +261,12 @@ class RecordingSource:
                 names.append(entry.name)
             else:
                 cause = "is not a regular file and was not read"
-                problems.append(Problem(f"{self._name()}/{entry.name}", "", cause, "remove it"))
+                problems.append(Problem(f"{self._name}/{entry.name}", "", cause, "remove it"))
         return names, problems
 
     def _is_inside(self) -> bool:
         """Whether the logs are in the workspace, or where the user said."""
         return self.given or self._boundary.real(self.folder) is not None
-
-    def _name(self) -> str:
-        try:
-            return Path(os.path.abspath(self.folder)).relative_to(self.workspace).as_posix()
-        except ValueError:
-            return str(self.folder)
 
     def _sections(self) -> list[Section]:
         """All sections, the oldest first."""
@@ -387,7 +382,7 @@ class RecordingSource:
 
     def _oddities(self) -> list[Problem]:
         problems = [
-            Problem(self._name(), name, f"what the test executed is damaged: {decoded.damage}", "run the test again")
+            Problem(self._name, name, f"what the test executed is damaged: {decoded.damage}", "run the test again")
             for name, decoded in self._odd.items()
             if decoded.damage
         ]
@@ -423,7 +418,7 @@ class RecordingSource:
                 reached[decoded.row] = True
                 if decoded.damage:
                     cause = f"what ran at import is damaged: {decoded.damage}"
-                    problems.append(Problem(self._name(), "", cause, RUN_AGAIN))
+                    problems.append(Problem(self._name, "", cause, RUN_AGAIN))
         return np.flatnonzero(reached).astype(np.int32), problems
 
 
@@ -432,3 +427,11 @@ def _until_none(items: Iterable[T | None]) -> Iterator[T]:
         if item is None:
             return
         yield item
+
+
+def _name(folder: Path, workspace: Path) -> str:
+    """The name of a recording in messages."""
+    try:
+        return Path(os.path.abspath(folder)).relative_to(workspace).as_posix()
+    except ValueError:
+        return str(folder)
