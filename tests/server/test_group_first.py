@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 
@@ -159,6 +160,34 @@ def test_only_what_is_quick_comes_first(ledger, record, technique):
     workspace = Workspace(ledger, technique)
     add_test(ledger, record)
     assert workspace.rank()[0] == []
+
+
+def test_groups_of_an_older_state_are_not_shown_after_it(client, ledger, record, monkeypatch):
+    client.initialize(ledger, options={"technique": "ochiai"})
+    client.wait(lambda: client.statuses and " in 3 groups" in client.statuses[-1]["message"])
+    go_on = threading.Event()
+
+    def slowly(*given, **options):
+        assert go_on.wait(60)
+        return rank_groups(*given, **options)
+
+    monkeypatch.setattr(grouping, "rank_groups", slowly)
+    received = len(client.received)
+
+    def published():
+        messages = [one["params"] for one in client.received[received:] if one.get("method") == PUBLISH]
+        said = [d["message"] for one in messages for d in one["diagnostics"] if d["code"] == "ochiai"]
+        return [found[1] for message in said if (found := re.search(r"of (\d+) passing", message))]
+
+    add_test(ledger, record)
+    client.wait(lambda: "77" in published())
+    shutil.copy(ledger / "tests/test_more.py", ledger / "tests/test_yet_more.py")
+    record(ledger, "tests/test_yet_more.py")
+    client.wait(lambda: "78" in published())
+    go_on.set()
+    client.wait(lambda: client.statuses[-1]["message"] == "8 failing tests in 3 groups, 78 passing tests")
+    counts = published()
+    assert {*counts[counts.index("78") :]} == {"78"}
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -151,6 +151,7 @@ class Grouping:
         group = ranked.ranking.group
         if self.shown is None or group is None or group.number != self._current:
             return False
+        self.cancel()  # groups of older evidence would be shown after it
         self.shown, self._is_first = ranked.ranking, True
         return True
 
