@@ -6,7 +6,9 @@ import threading
 
 import pytest
 
+from suspectra_server.protocol import State
 from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
 from suspectra_server.session.rankings import Rankings
 from suspectra_server.state.navigation import NavigationModels
@@ -221,3 +223,86 @@ def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, rec
     source.write_text(source.read_text().replace(FAULT, "off = amount"))
     record(other)
     client.wait(lambda: client.statuses[-1]["failed"] == 3)
+
+
+# questions that are answered late
+
+
+def answer_late(client, happen):
+    """Agree to altered runs, after something else has happened."""
+
+    def agree(params):
+        happen()
+        return {"title": params["actions"][0]["title"]}
+
+    client.answers["window/showMessageRequest"] = agree
+
+
+@pytest.mark.parametrize("command", ["investigate", "testSuspect", "findCause", "comparePassing"])
+def test_nothing_runs_in_a_folder_that_was_removed_while_the_user_was_asked(client, shop, find_line, command):
+    def happen():
+        removed = [{"uri": shop.as_uri(), "name": shop.name}]
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": removed}})
+
+    answer_late(client, happen)
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    arguments = {
+        "testSuspect": [path.as_uri(), find_line(path, FAULT)],
+        "comparePassing": [shop.as_uri(), None, None, "apg"],
+    }
+    with pytest.raises(client.Error, match="no longer a folder of the workspace"):
+        client.command(command, *arguments.get(command, [shop.as_uri()]))
+    assert not client.progress
+    assert not (shop / ".suspectra/experiments").exists()
+
+
+@pytest.fixture
+def recorded_meanwhile(client, shop, record, monkeypatch, until):
+    """Agree to altered runs only after another text of the faulty module was recorded, and its ranking shown."""
+    shown, show = [], Folder._show
+
+    def show_and_note(self, result):
+        show(self, result)
+        shown.append(result)
+
+    monkeypatch.setattr(Folder, "_show", show_and_note)
+
+    def recorded(text):
+        def happen():
+            (shop / "shop/vouchers.py").write_text(text)
+            shown.clear()
+            record(shop)
+            # that of the whole run, whose text is what is on the disk
+            until(lambda: any(not one.growing and one.ranking.state is not State.STALE for one in shown))
+
+        answer_late(client, happen)
+
+    return recorded
+
+
+def test_a_suspect_is_found_again_in_what_was_recorded_while_the_user_was_asked(
+    client, shop, find_line, recorded_meanwhile
+):
+    path = shop / "shop/vouchers.py"
+    line = find_line(path, FAULT)
+    recorded_meanwhile("# a new line\n# and another\n" + path.read_text())
+    client.start(shop)
+    assert client.command("testSuspect", path.as_uri(), line) is True
+    assert client.outcome().startswith(f"shop/vouchers.py:{line + 3}: ")
+
+
+@pytest.mark.parametrize("command", ["investigate", "testSuspect", "findCause", "comparePassing"])
+def test_tests_that_were_repaired_while_the_user_was_asked_are_not_altered(
+    client, shop, find_line, recorded_meanwhile, command
+):
+    path = shop / "shop/vouchers.py"
+    arguments = {
+        "testSuspect": [path.as_uri(), find_line(path, FAULT)],
+        "comparePassing": [shop.as_uri(), None, None, "apg"],
+    }
+    recorded_meanwhile(path.read_text().replace(FAULT, "off = amount"))
+    client.start(shop)
+    with pytest.raises(client.Error, match="no longer fails"):
+        client.command(command, *arguments.get(command, [shop.as_uri()]))
+    assert not client.progress

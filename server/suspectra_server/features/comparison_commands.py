@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -22,8 +24,12 @@ class ComparisonCommands(SliceCommands):
     ) -> ComparedRuns | None:
         """Find a run that passes and goes nearly the same way, and show where the two part."""
         wanted = self._wanted(uri, test, cursor, technique)
-        if wanted.technique != DEFAULT and not await self._may_alter(wanted.folder):  # all others alter something
-            return None
+        if wanted.technique != DEFAULT:  # all others alter something
+            failing = await self._may_alter(wanted.folder, [wanted.test])
+            if failing is None:
+                return None
+            evidence, (now,) = failing
+            wanted = replace(wanted, evidence=evidence, test=now)
         comparison = await self._compare(wanted)
         found = await compared_runs(self._session)
         if found is None:
