@@ -185,12 +185,14 @@ def run(
         reported = _read_status(status)
         if code == USAGE_ERROR and not reported and chosen.python:
             reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
-        lines = summary_of(reported, _logs(root) - logs, root, code)
+        new = _logs(root) - logs
+        lines = summary_of(reported, new, root, code)
         for line in lines:
             print(f"suspectra: {line}", file=report)
-        if code == 0 and any("problem" in line for line in reported):
+        cut_off = bool(new) and not reported
+        if code == 0 and (cut_off or any("problem" in line for line in reported)):
             code = NOT_RECORDED
-        if code not in (0, TESTS_FAILED):
+        if code not in (0, TESTS_FAILED) or not reported:
             Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
     finally:
         os.unlink(status)
