@@ -211,6 +211,8 @@ def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no
     assert not any(uri.startswith(other.as_uri()) for uri in client.published[seen:])
     assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
     assert client.statuses[-1]["failed"] == 3
+    assert not client.messages
+    assert not client.suspects()["failedRuns"]
 
 
 def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, record):

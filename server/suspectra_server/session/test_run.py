@@ -312,7 +312,7 @@ class TestRun:
                 trouble = str(error)
             finally:
                 log.end()
-        if run.cancelled:
+        if run.cancelled or folder.removed:
             return False, False
         none_known = folder.snapshot.ranking.state is State.NO_EVIDENCE
         if not (status or seen.done) and none_known and "unittest" in shown:
