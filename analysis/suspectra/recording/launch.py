@@ -183,7 +183,7 @@ def run(
         ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
         code = ended.status
         reported = _read_status(status)
-        if code == USAGE_ERROR and not reported and chosen.python:
+        if code == USAGE_ERROR and not reported and _is_pytest(chosen):
             reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
         new = _logs(root) - logs
         lines = summary_of(reported, new, root, code)
@@ -402,6 +402,11 @@ def _read_status(path: str) -> list[dict[str, Any]]:
             except ValueError:
                 continue
     return lines
+
+
+def _is_pytest(command: Command) -> bool:
+    """Whether a command names pytest, which then ran no test if it says that it can't be used like that."""
+    return bool(command.python) or any(os.path.basename(word) in _PYTEST for word in command.arguments)
 
 
 def _ask_for_reason(

@@ -52,8 +52,8 @@ def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
         how = in_words(code) if code > 128 else f"its process ended early, with status {code}"
         return [f"the run was cut off ({how}); the tests that finished are recorded"]
     if not status:
-        # what a program other than pytest means by a low status is not known
-        ended = in_words(code) if code > 2 else f"it ended with status {code}"
+        # what a program other than pytest means by its status is not known
+        ended = in_words(code) if code > 128 else f"it ended with status {code}"
         cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({ended})"
         return [str(Problem("", "", cause, _HOW_TO_START))]
     tests = sum(int(line.get("tests", 0)) for line in status)
