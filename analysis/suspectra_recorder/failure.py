@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Mapping
 
 from suspectra_recorder.folders import RecordingError
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json, os
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import Settings
+
+__builtins__ = own.builtins
 
 
 def record_failure(settings: Settings, describe: Callable[[Scope], CollectionError]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
-from contextlib import suppress
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json, os
+
+__builtins__ = own.builtins
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
@@ -69,21 +69,13 @@ class Progress:
         self._add({"trouble": text})
 
     def _add(self, event: dict[str, int | bool | str]) -> None:
-        if self._path:
-            with suppress(OSError):
-                _append(self._path, json.dumps(event).encode() + b"\n")
-
-
-def _append(
-    path: str,
-    data: bytes,
-    # the originals: tests may have replaced the functions of the module, or closed all open files
-    open_: Callable[[str, int], int] = os.open,
-    write: Callable[[int, bytes], int] = os.write,
-    close: Callable[[int], None] = os.close,
-) -> None:
-    descriptor = open_(path, _FLAGS)
-    try:
-        write(descriptor, data)
-    finally:
-        close(descriptor)
+        if not self._path:
+            return
+        try:
+            descriptor = os.open(self._path, _FLAGS)
+            try:
+                os.write(descriptor, json.dumps(event).encode() + b"\n")
+            finally:
+                os.close(descriptor)
+        except OSError:
+            pass

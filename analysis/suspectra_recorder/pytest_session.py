@@ -141,8 +141,8 @@ def failed_to_start(config: pytest.Config, error: BaseException) -> None:
         record_failure(settings, lambda scope: describe(error, scope.name, scope.root))
 
 
-def failure_of_pytest(around: BaseException | None) -> Exception | None:
-    """Return the exception with which pytest ends.
+def failure_of_pytest(around: BaseException | None) -> BaseException | None:
+    """Return the exception with which pytest ends, which may be an exit because of something that is missing.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
 
     Returns
     -------
-    Exception or None
-        None if pytest ends in another way, such as by ``pytest.exit``.
+    BaseException or None
+        None if pytest ends in another way, such as by ``pytest.exit`` or ``sys.exit(0)``.
 
     Examples
     --------
@@ -163,9 +163,10 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
     UsageError('unrecognized arguments: --fast') None
     """
     error = sys.exc_info()[1]
-    if not isinstance(error, Exception) or isinstance(error, pytest.exit.Exception):
+    failed = error.code not in (None, 0) if isinstance(error, SystemExit) else isinstance(error, Exception)
+    if error is around or not failed or isinstance(error, pytest.exit.Exception):
         return None
-    return error if error is not around else None
+    return error
 
 
 class _NoRecording:
@@ -265,7 +266,9 @@ class _Session:
 
     def _note_failure(self) -> None:
         """Record an exception that ends pytest, such as a usage error or a conftest that can't be imported."""
-        if not self.failed and (error := failure_of_pytest(self.around)) is not None:
+        if self.failed or (error := failure_of_pytest(self.around)) is None:
+            return
+        if not (self.reported and isinstance(error, SystemExit)):  # a plugin may end all by it after the tests
             self._not_collected(error)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

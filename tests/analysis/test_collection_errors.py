@@ -129,6 +129,7 @@ RUN_LEVEL = {
         "ZeroDivisionError: division by zero",
         "conftest.py:2",
     ),
+    "exit": ({"conftest.py": "import sys\nsys.exit('set FOO')\n"}, [], 1, "SystemExit: set FOO", "conftest.py:2"),
     "option": ({}, ["--no-such-option"], 4, "UsageError: unrecognized arguments: --no-such-option", ""),
     "no file": ({}, ["nowhere.py"], 4, "UsageError: file or directory not found: nowhere.py", ""),
     "no plugin": ({}, ["-p", "no_such_plugin"], None, 'Error importing plugin "no_such_plugin"', ""),
@@ -162,6 +163,23 @@ def test_what_makes_a_whole_run_fail_is_reported_and_goes_with_the_next_run(
         (work / name).unlink()
     record(work)
     assert errors(work) == {}
+
+
+def test_why_a_pytest_that_is_named_by_its_interpreter_did_not_begin_is_asked_for_too(work):
+    (work / "pytest.ini").write_text("[pytest\n")
+    status, reported = record(work, command=(sys.executable, "-m", "pytest"))
+    assert status == 4
+    last = reported.splitlines()[-1]
+    assert last == "suspectra: error: the test run failed: pytest.ini:1: UsageError: unexpected value continuation"
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_an_exit_after_the_tests_is_no_failure_of_the_run(work, code):
+    (work / "conftest.py").write_text(f"import sys\n\n\ndef pytest_unconfigure():\n    sys.exit({code})\n")
+    status, _ = record(work)
+    assert status == code
+    assert errors(work) == {}
+    assert len(RecordingSource(work).read().tests) == 2
 
 
 def test_other_endings_are_reported_in_words(work):

@@ -1,6 +1,7 @@
 """`launch.run`: the user's own command and interpreter, with the recorder in it."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -134,6 +135,17 @@ def test_a_killed_run_keeps_what_finished(work):
     assert run(["pytest", "-q"], work, report=reported) == 128 + 9
     assert "cut off" in reported.getvalue()
     assert len(RecordingSource(work).read().tests) == 2
+
+
+@pytest.mark.parametrize(("ends", "status"), [(0, 2), (1, 1), (2, 2), (3, 3), (5, 5)])
+def test_a_test_that_ends_the_process_is_not_taken_for_the_end_of_the_tests(work, ends, status):
+    (work / "test_z.py").write_text(f"import os\ndef test_exit(): os._exit({ends})\n")
+    reported, progress = io.StringIO(), work / "progress"
+    progress.touch()
+    assert run(["pytest", "-q"], work, report=reported, progress=progress) == status
+    said = f"the run was cut off (its process ended early, with status {ends}); the tests that finished are recorded"
+    assert said in reported.getvalue()
+    assert json.loads(progress.read_text().splitlines()[-1]) == {"trouble": said}
 
 
 def test_an_interpreter_without_suspectra_and_numpy_records(work):

@@ -1,5 +1,6 @@
 """Tests that replace what a recorder needs, or look for what it leaves behind, end as they do without one."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -69,6 +70,26 @@ def test_recorded_they_pass_and_late_modules_are_known(work, recorder):
     assert [cause for file, cause in causes if ".suspectra/children" in file] == [
         "a process that a test started could not record itself: Too many open files"
     ], causes
+
+
+@pytest.mark.parametrize("runner", ["pytest", "unittest"])
+def test_what_a_test_never_puts_back_does_not_hide_how_the_run_ended(tmp_path, runner):
+    (tmp_path / "test_replacing.py").write_text(
+        "import json, os, unittest\n\n\ndef refuse(*_, **__):\n    raise ValueError\n\n\n"
+        "class TestReplacing(unittest.TestCase):\n"
+        "    def test_a(self):\n"
+        "        json.dumps = json.loads = os.urandom = os.replace = refuse\n\n"
+        "    def test_b(self):\n        pass\n"
+    )
+    (tmp_path / "progress").touch()
+    command = [sys.executable, "-m", "suspectra", "record", "--progress", "progress", "--", sys.executable, "-B", "-m"]
+    command += ["pytest", "-p", "no:cacheprovider"] if runner == "pytest" else ["unittest"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "suspectra: recorded 2 tests in" in done.stdout + done.stderr
+    seen = [json.loads(line) for line in (tmp_path / "progress").read_text().splitlines()]
+    assert seen == [{"tests": 2}, {"failed": False}, {"failed": False}]
+    assert not RecordingSource(tmp_path).read().problems
 
 
 def test_the_compiler_warns_again_of_what_is_in_the_cache(tmp_path):

@@ -1,12 +1,16 @@
 """What is under way when a ranking or a folder goes: nothing of it may reach the one that comes next."""
 
+import asyncio
 import os
 import shutil
 import threading
 
 import pytest
 
+from suspectra_server.features.steps import Steps
+from suspectra_server.protocol import State
 from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
 from suspectra_server.session.rankings import Rankings
 from suspectra_server.state.navigation import NavigationModels
@@ -207,6 +211,8 @@ def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no
     assert not any(uri.startswith(other.as_uri()) for uri in client.published[seen:])
     assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
     assert client.statuses[-1]["failed"] == 3
+    assert not client.messages
+    assert not client.suspects()["failedRuns"]
 
 
 def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, record):
@@ -221,3 +227,123 @@ def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, rec
     source.write_text(source.read_text().replace(FAULT, "off = amount"))
     record(other)
     client.wait(lambda: client.statuses[-1]["failed"] == 3)
+
+
+# questions that are answered late
+
+
+def answer_late(client, happen):
+    """Agree to altered runs, after something else has happened."""
+
+    def agree(params):
+        happen()
+        return {"title": params["actions"][0]["title"]}
+
+    client.answers["window/showMessageRequest"] = agree
+
+
+@pytest.mark.parametrize("command", ["investigate", "testSuspect", "findCause", "comparePassing"])
+def test_nothing_runs_in_a_folder_that_was_removed_while_the_user_was_asked(client, shop, find_line, command):
+    def happen():
+        removed = [{"uri": shop.as_uri(), "name": shop.name}]
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": removed}})
+
+    answer_late(client, happen)
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    arguments = {
+        "testSuspect": [path.as_uri(), find_line(path, FAULT)],
+        "comparePassing": [shop.as_uri(), None, None, "apg"],
+    }
+    with pytest.raises(client.Error, match="no longer a folder of the workspace"):
+        client.command(command, *arguments.get(command, [shop.as_uri()]))
+    assert not client.progress
+    assert not (shop / ".suspectra/experiments").exists()
+
+
+@pytest.fixture
+def record_text(shop, record, monkeypatch, until):
+    """A function that records another text of the faulty module, and returns when its ranking is shown."""
+    shown, show = [], Folder._show
+
+    def show_and_note(self, result):
+        show(self, result)
+        shown.append(result)
+
+    monkeypatch.setattr(Folder, "_show", show_and_note)
+
+    def record_text(text):
+        (shop / "shop/vouchers.py").write_text(text)
+        shown.clear()
+        record(shop)
+        # that of the whole run, whose text is what is on the disk
+        until(lambda: any(not one.growing and one.ranking.state is not State.STALE for one in shown))
+
+    return record_text
+
+
+def test_a_suspect_is_found_again_in_what_was_recorded_while_the_user_was_asked(client, shop, find_line, record_text):
+    path = shop / "shop/vouchers.py"
+    line = find_line(path, FAULT)
+    moved = "# a new line\n# and another\n" + path.read_text()
+    answer_late(client, lambda: record_text(moved))
+    client.start(shop)
+    assert client.command("testSuspect", path.as_uri(), line) is True
+    assert client.outcome().startswith(f"shop/vouchers.py:{line + 3}: ")
+
+
+@pytest.mark.parametrize("command", ["investigate", "testSuspect", "findCause", "comparePassing"])
+def test_tests_that_were_repaired_while_the_user_was_asked_are_not_altered(
+    client, shop, find_line, record_text, command
+):
+    path = shop / "shop/vouchers.py"
+    arguments = {
+        "testSuspect": [path.as_uri(), find_line(path, FAULT)],
+        "comparePassing": [shop.as_uri(), None, None, "apg"],
+    }
+    repaired = path.read_text().replace(FAULT, "off = amount")
+    answer_late(client, lambda: record_text(repaired))
+    client.start(shop)
+    with pytest.raises(client.Error, match="no longer fails"):
+        client.command(command, *arguments.get(command, [shop.as_uri()]))
+    assert not client.progress
+
+
+# places that are looked up while another run is recorded
+
+
+@pytest.fixture
+def moves_while_read(shop, record_text, monkeypatch):
+    """The faulty module gets two lines more, and is recorded anew, while texts for an answer are read."""
+    read, todo = Steps.read, ["# a new line\n# and another\n" + (shop / "shop/vouchers.py").read_text()]
+
+    async def read_slowly(self, paths):
+        await read(self, paths)
+        while todo:
+            await asyncio.to_thread(record_text, todo.pop())
+
+    monkeypatch.setattr(Steps, "read", read_slowly)
+
+
+@pytest.mark.usefixtures("moves_while_read")
+def test_a_debugger_stops_where_the_suspect_is_by_then(client, shop):
+    client.start(shop)
+    (stop,) = client.command("debugTest")["stops"]
+    first = client.suspects()["suspects"][0]
+    assert (stop["uri"], stop["range"]["start"]["line"]) == (first["uri"], first["range"]["start"]["line"])
+
+
+@pytest.mark.usefixtures("moves_while_read")
+def test_a_slice_of_sources_that_changed_is_not_shown_in_others(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    with pytest.raises(client.Error, match="The sources changed meanwhile"):
+        client.command("whatLedHere", path.as_uri(), find_line(path, FAULT))
+
+
+@pytest.mark.usefixtures("moves_while_read")
+@pytest.mark.parametrize("command", ["comparePassing", "compareRuns"])
+def test_runs_of_sources_that_changed_are_not_shown_in_others(client, shop, command):
+    client.start(shop)
+    with pytest.raises(client.Error, match="The sources changed meanwhile"):
+        client.command(command, shop.as_uri())

@@ -157,6 +157,18 @@ def test_why_a_run_failed_stays_until_the_next_one(client, project):
     client.ask_until(lambda: client.suspects()["failedRuns"] == [])
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_run_that_a_test_cuts_off_has_failed(client, project, status):
+    (project / "tests" / "test_b.py").write_text(f"import os\n\n\ndef test_b():\n    os._exit({status})\n")
+    client.start(project)
+    client.command("runTests")
+    client.wait(lambda: client.messages)
+    said = f"the run was cut off (its process ended early, with status {status}); the tests that finished are recorded"
+    assert client.messages[-1]["message"] == said
+    client.wait(lambda: client.statuses[-1]["failed"] == 1)
+    assert [one["message"] for one in client.suspects()["failedRuns"]] == [said]
+
+
 def test_the_command_line_for_a_terminal_works_when_copied(client, project):
     client.start(project, options={"testCommand": ["pytest", "-q", "tests/test_b.py"]})
     line = client.request("suspectra/commandLine", {"folder": project.as_uri()})["commandLine"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import threading
 import time
 
@@ -390,3 +391,12 @@ def test_a_job_that_fails_hands_over_its_error_and_the_next_one_runs():
         assert [type(result) for result in results] == [ZeroDivisionError, int]
 
     in_loop(test)
+
+
+def test_nothing_is_left_of_a_recording_that_is_deleted(client, shop):
+    client.start(shop)
+    client.wait(lambda: client.marks(shop))
+    shutil.rmtree(shop / ".suspectra")
+    client.wait_for_state("noEvidence")
+    client.wait(lambda: not client.marks(shop))
+    assert client.suspects()["suspects"] == []

@@ -183,14 +183,16 @@ def run(
         ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
         code = ended.status
         reported = _read_status(status)
-        if code == USAGE_ERROR and not reported and chosen.python:
+        if code == USAGE_ERROR and not reported and _is_pytest(chosen):
             reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
-        lines = summary_of(reported, _logs(root) - logs, root, code)
+        new = _logs(root) - logs
+        lines = summary_of(reported, new, root, code)
         for line in lines:
             print(f"suspectra: {line}", file=report)
-        if code == 0 and any("problem" in line for line in reported):
+        cut_off = bool(new) and not reported
+        if code == 0 and (cut_off or any("problem" in line for line in reported)):
             code = NOT_RECORDED
-        if code not in (0, TESTS_FAILED):
+        if code not in (0, TESTS_FAILED) or not reported:
             Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
     finally:
         os.unlink(status)
@@ -400,6 +402,11 @@ def _read_status(path: str) -> list[dict[str, Any]]:
             except ValueError:
                 continue
     return lines
+
+
+def _is_pytest(command: Command) -> bool:
+    """Whether a command names pytest, which then ran no test if it says that it can't be used like that."""
+    return bool(command.python) or any(os.path.basename(word) in _PYTEST for word in command.arguments)
 
 
 def _ask_for_reason(

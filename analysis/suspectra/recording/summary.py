@@ -48,10 +48,12 @@ def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
     if problems:
         return [str(Problem(**problems[0]))]
     if not status and new_logs:
-        return [f"the run was cut off ({in_words(code)}); the tests that finished are recorded"]
+        # whoever ends the process gives its status, so that of pytest has no meaning here
+        how = in_words(code) if code > 128 else f"its process ended early, with status {code}"
+        return [f"the run was cut off ({how}); the tests that finished are recorded"]
     if not status:
-        # what a program other than pytest means by a low status is not known
-        ended = in_words(code) if code > 2 else f"it ended with status {code}"
+        # what a program other than pytest means by its status is not known
+        ended = in_words(code) if code > 128 else f"it ended with status {code}"
         cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({ended})"
         return [str(Problem("", "", cause, _HOW_TO_START))]
     tests = sum(int(line.get("tests", 0)) for line in status)

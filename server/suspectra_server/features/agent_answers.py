@@ -118,11 +118,12 @@ class AgentTools(Commands):
         """Find out what would make tests pass."""
         await folder.rankings.settled()
         names = tests or list(folder.snapshot.ranking.failing)
-        _, evidence, chosen = self._failing("investigate", folder.uri, names, None)
-        if not await self._may_alter(folder):
+        _, _, chosen = self._failing("investigate", folder.uri, names, None)
+        failing = await self._may_alter(folder, chosen)
+        if failing is None:
             raise RequestFailed(_REFUSED)
         run = self._session.experiment_run
-        work = Investigating(self._session, run, folder, evidence, chosen, seconds=seconds)
+        work = Investigating(self._session, run, folder, *failing, seconds=seconds)
         began = asyncio.get_running_loop().time()
         await self._until_ended(work)
         taken = round(asyncio.get_running_loop().time() - began, 1)
@@ -146,12 +147,14 @@ class AgentTools(Commands):
     async def answer_causes(self, folder: Folder, test: str, seconds: float, budget: int) -> CausesAnswer:
         """Narrow down the causes of a failure."""
         await folder.rankings.settled()
-        evidence, chosen = folder.snapshot.ranking.evidence, failing_tests(folder, [test])
-        if evidence is None or not chosen:
+        chosen = failing_tests(folder, [test])
+        if not chosen:
             raise RequestFailed("This test did not fail in the last recorded run. Fix: take one from `failing_tests`")
-        if not await self._may_alter(folder):
+        failing = await self._may_alter(folder, chosen)
+        if failing is None:
             raise RequestFailed(_REFUSED)
-        search = CauseSearch(self._session, folder, evidence, chosen[0], seconds)
+        evidence, (failing_now,) = failing
+        search = CauseSearch(self._session, folder, evidence, failing_now, seconds)
         await self._search(search)
         report, outcome = search.report, search.outcome
         if report is None or (not report.roots and outcome is not None and outcome.problems):

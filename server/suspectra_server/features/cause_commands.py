@@ -31,9 +31,11 @@ class CauseCommands(ExperimentCommands):
         chosen = failing_tests(folder, names)
         if not chosen:
             raise RequestFailed("This test did not fail in the last recorded run.")
-        if not await self._may_alter(folder):
+        failing = await self._may_alter(folder, chosen[:1])
+        if failing is None:
             return None
-        await self._search(CauseSearch(self._session, folder, evidence, chosen[0]))
+        evidence, (test_now,) = failing
+        await self._search(CauseSearch(self._session, folder, evidence, test_now))
         return await causes_of(self._session)
 
     async def _search(self, search: CauseSearch) -> None:

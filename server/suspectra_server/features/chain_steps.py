@@ -31,6 +31,8 @@ async def causes_of(session: Session) -> Causes | None:
     report, steps = search.report, Steps(session, search.folder)
     states = (*report.roots, *report.chain, *report.transitive, *report.around) if report else ()
     await steps.read(state.file for state in states)
+    if not search.is_current:
+        return None
     return {
         "folder": search.folder.uri,
         "test": plain(search.test.name, MAX_TEXT),

@@ -29,6 +29,8 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
         return None
     report, steps = comparison.report, Steps(session, comparison.folder)
     await _read(steps, comparison)
+    if not comparison.is_current:
+        return None
     reported = report.report if report else ()
     places = [steps.step(one.location, _value(one), one.instance, text=one.operand) for one in reported]
     chain = [steps.step(*_from_chain(one)) for one in report.transitions] if report else []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.experiments.path_techniques import DEFAULT, TECHNIQUES
 from suspectra_server.features.compared_runs import compared_runs, run_texts
 from suspectra_server.features.failing_tests import failing_tests
-from suspectra_server.features.refusals import RequestFailed
+from suspectra_server.features.refusals import CHANGED, RequestFailed
 from suspectra_server.features.slice_commands import SliceCommands
 from suspectra_server.messages import ComparedRuns, RunTexts
 from suspectra_server.session.run_comparison import RunComparison
@@ -22,12 +24,16 @@ class ComparisonCommands(SliceCommands):
     ) -> ComparedRuns | None:
         """Find a run that passes and goes nearly the same way, and show where the two part."""
         wanted = self._wanted(uri, test, cursor, technique)
-        if wanted.technique != DEFAULT and not await self._may_alter(wanted.folder):  # all others alter something
-            return None
+        if wanted.technique != DEFAULT:  # all others alter something
+            failing = await self._may_alter(wanted.folder, [wanted.test])
+            if failing is None:
+                return None
+            evidence, (now,) = failing
+            wanted = replace(wanted, evidence=evidence, test=now)
         comparison = await self._compare(wanted)
         found = await compared_runs(self._session)
         if found is None:
-            raise RequestFailed("The sources changed meanwhile. Run the tests again first.")
+            raise RequestFailed(CHANGED)
         self._session.publish(comparison.folder)
         if found["report"] and self._session.can("window.show_document.support"):
             first = found["report"][0]
@@ -45,6 +51,8 @@ class ComparisonCommands(SliceCommands):
             last = await self._compare(self._wanted(uri, test, cursor))
             self._session.publish(last.folder)
         texts = await run_texts(self._session, last)
+        if not last.is_current:
+            raise RequestFailed(CHANGED)
         if texts is None:
             raise RequestFailed("No passing run is known that could be compared.")
         return texts

@@ -64,14 +64,17 @@ class DebugCommands(ComparisonCommands):
 
     async def _first_stop(self, folder: Folder, test: str) -> list[lsp.Location]:
         """The most suspicious line that a test executes, or else where it failed; none if that was edited."""
-        mark = next((mark for mark in folder.current().marks if test in mark.suspect.failing_tests), None)
-        where = self._failed_at(folder, test) if mark is None else mark.suspect.location
-        if where is None:
-            return []
         steps = Steps(self._session, folder)
-        await steps.read([where.file])
-        range_ = steps.range_of(where)
-        return [lsp.Location(folder.uri_of(where.file), range_)] if range_ is not None else []
+        if (where := self._stop(folder, test)) is not None:
+            await steps.read([where.file])
+        where = self._stop(folder, test)  # in the ranking that is there by now
+        range_ = steps.range_of(where) if where is not None else None
+        return [lsp.Location(folder.uri_of(where.file), range_)] if where is not None and range_ is not None else []
+
+    def _stop(self, folder: Folder, test: str) -> Location | None:
+        """Where to stop, as the lines of the present ranking's run."""
+        mark = next((mark for mark in folder.current().marks if test in mark.suspect.failing_tests), None)
+        return self._failed_at(folder, test) if mark is None else mark.suspect.location
 
     def _failed_at(self, folder: Folder, test: str) -> Location | None:
         """Where a test failed, or else where it is defined."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -18,6 +19,7 @@ from suspectra_server.protocol import State
 from suspectra_server.session.experiment_run import Work
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.investigating import Investigating
+from suspectra_server.session.statement import Statement
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.session.value_comparison import ValueComparison
 from suspectra_server.text import plain
@@ -35,7 +37,9 @@ class ExperimentCommands(GroupCommands):
 
     async def investigate(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
         """Find out what would make failing tests pass."""
-        return await self._start(self._investigating(*self._failing("investigate", uri, tests, cursor)))
+        folder, _, chosen = self._failing("investigate", uri, tests, cursor)
+        failing = await self._may_alter(folder, chosen)
+        return failing is not None and self._investigate(folder, *failing)
 
     def compare_values(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
         """Find out where values compare in failing tests as in no passing one. Nobody is asked: nothing is altered."""
@@ -65,13 +69,16 @@ class ExperimentCommands(GroupCommands):
         uri, line = parse_location(uri, line)
         found = self._session.folders.containing(uri)
         suspect = found[0].current().suspect_at(found[1], line) if found else None
-        evidence = found[0].snapshot.ranking.evidence if found else None
-        if found is None or suspect is None or suspect.only_read or evidence is None:
+        if found is None or suspect is None or suspect.only_read:
             raise RequestFailed("No failing test executes this line.")
         folder, _ = found
-        return await self._start(
-            self._investigating(folder, evidence, failing_tests(folder, suspect.failing_tests), suspect.location)
-        )
+        statement = Statement(folder, folder.snapshot.ranking, suspect.element)
+        failing = await self._may_alter(folder, failing_tests(folder, suspect.failing_tests))
+        if failing is None:
+            return False
+        if (now := statement.now()) is None or (suspect := now.suspect) is None:
+            raise RequestFailed("This line was edited meanwhile.")
+        return self._investigate(folder, *failing, suspect.location)
 
     def cancel_investigation(self) -> bool:
         """Stop the experiments."""
@@ -86,15 +93,11 @@ class ExperimentCommands(GroupCommands):
         found = self._session.folders.containing(uri)
         return (found[0], tests_at(*found, line) or None) if found else (self._folder(None), None)
 
-    def _investigating(
+    def _investigate(
         self, folder: Folder, evidence: Evidence, tests: tuple[FailingTest, ...], at: Location | None = None
-    ) -> Investigating:
-        return Investigating(self._session, self._session.experiment_run, folder, evidence, tests, at)
-
-    async def _start(self, wanted: Investigating) -> bool:
-        if not await self._may_alter(wanted.folder):
-            return False
-        self._session.experiment_run.start(wanted)
+    ) -> bool:
+        run = self._session.experiment_run
+        run.start(Investigating(self._session, run, folder, evidence, tests, at))
         return True
 
     async def _until_ended(self, work: Work) -> None:
@@ -105,24 +108,34 @@ class ExperimentCommands(GroupCommands):
             self._session.experiment_run.cancel()  # the client has cancelled its request
             raise
 
-    async def _may_alter(self, folder: Folder) -> bool:
-        """Whether failing tests of a folder may run altered now; refuses what is not possible, and asks the user."""
+    async def _may_alter(
+        self, folder: Folder, tests: Iterable[FailingTest]
+    ) -> tuple[Evidence, tuple[FailingTest, ...]] | None:
+        """The evidence and the failing tests, as they are once the user agrees to alter these; None without consent.
+
+        While the user is asked, tests may run, sources may change, and the folder may be removed.
+        """
         self._refuse_unless_possible(folder)
         if not await self._is_allowed(folder):
-            return False
-        self._refuse_unless_possible(folder)  # something may have changed while the user was asked
-        return True
+            return None
+        self._refuse_unless_possible(folder)
+        evidence, failing = folder.snapshot.ranking.evidence, failing_tests(folder, [test.name for test in tests])
+        if evidence is None or not failing:
+            raise RequestFailed("Tests ran meanwhile, and what was to be found out about no longer fails.")
+        return evidence, failing
 
     def _refuse_unless_possible(self, folder: Folder) -> None:
         try:
             self._session.trust.require()
         except NotTrusted as error:
             raise RequestFailed(str(error)) from None
+        if folder.removed:
+            raise RequestFailed("This is no longer a folder of the workspace.")
         if self._session.experiment_run.running:
             raise RequestFailed("Altered tests are already running.")
         if self._session.test_run.running:
             raise RequestFailed("Tests are running. Wait for them, or cancel them.")
-        if not can_be_investigated(folder):
+        if folder.snapshot.ranking.failing and not can_be_investigated(folder):
             raise RequestFailed("Only tests that pytest runs can be run again with something altered.")
         if folder.current().state is State.STALE:
             raise RequestFailed("The sources changed since the tests ran. Run the tests again first.")

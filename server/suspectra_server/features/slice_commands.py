@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
 
+from suspectra.evidence.evidence import Evidence
 from suspectra.location import Location
 from suspectra_server.features.arguments import parse_location
 from suspectra_server.features.cause_commands import CauseCommands
 from suspectra_server.features.failing_tests import failing_tests, tests_at
-from suspectra_server.features.refusals import RequestFailed
+from suspectra_server.features.refusals import CHANGED, RequestFailed
 from suspectra_server.features.steps import Steps
 from suspectra_server.messages import Slice, SlicedFile, Step
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.tracing import Tracing
+from suspectra_server.session.tracing import Tracing, is_of_sources
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class SliceCommands(CauseCommands):
         sliced = await folder.ask(lambda _: _sliced(trace, place, forward=forward, in_test=in_test))
         if sliced is None:
             raise RequestFailed(f"The run of {plain(name)} computes nothing on this line.")
-        return await self._answer_with(folder, sliced, f"{path}:{line + 1}")
+        return await self._answer_with(folder, evidence, sliced, f"{path}:{line + 1}")
 
     def _test_for(self, folder: Folder, path: str, line: int) -> str:
         """The failing test that a line is in, or else the first one that executes it, or else the first one."""
@@ -94,13 +95,15 @@ class SliceCommands(CauseCommands):
         self._last = wanted
         return wanted.trace
 
-    async def _answer_with(self, folder: Folder, found: _Found, place: str) -> Slice:
+    async def _answer_with(self, folder: Folder, evidence: Evidence, found: _Found, place: str) -> Slice:
         from suspectra.output.slice_svg import slice_svg
 
         steps = Steps(self._session, folder)
         await steps.read([*found.lines, *(file for file, _ in _places(found.tree))])
         trace, direction = found.slice.trace, found.slice.direction
         svg = await folder.ask(lambda _: slice_svg(found.slice, steps.source))
+        if not is_of_sources(folder, evidence):  # the lines of the trace would be taken for those of another text
+            raise RequestFailed(CHANGED)
         answer: Slice = {
             "heading": plain(_heading(found, place), MAX_TEXT),
             "test": plain(trace.test, MAX_TEXT),

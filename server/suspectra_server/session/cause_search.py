@@ -19,7 +19,7 @@ from suspectra_server.session.experiment_run import Outcome, Shown
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import inquiry_of
-from suspectra_server.session.tracing import versions
+from suspectra_server.session.tracing import is_of_sources
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
 
@@ -76,11 +76,8 @@ class CauseSearch:
     @property
     def is_current(self) -> bool:
         """Whether it is about the sources that were recorded last, and has values only if they may be shown."""
-        evidence = self.folder.snapshot.ranking.evidence
-        if self.folder.removed or evidence is None:
-            return False
         allowed = self._hides_values == self.folder.settings.experiments_hide_values
-        return allowed and versions(evidence) == versions(self.evidence)
+        return allowed and is_of_sources(self.folder, self.evidence)
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:
         """Search, and publish each step; in the thread of experiments."""

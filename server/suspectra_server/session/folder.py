@@ -106,6 +106,7 @@ class Folder:
         self.removed = False
         self._saved = ""
         self._complete: Ranking | None = None  # the last one that was not only the first stage of its technique
+        self._recorded = False  # whether that is of a recording, not of the data of another tool
         self._real = real
         self._loop = asyncio.get_running_loop()
         self._files = files
@@ -323,7 +324,10 @@ class Folder:
         """Show a ranking in place of the last one."""
         ranking = result.ranking
         last = self.snapshot.ranking
-        stays = last.report is not None and ranking.state is not State.NO_FAILING_TESTS and last.holds_after(ranking)
+        # other tools remove their data when the next run begins; a recording is only removed on purpose
+        deleted = ranking.state is State.NO_EVIDENCE and ranking.evidence is None and self._recorded
+        over = deleted or ranking.state is State.NO_FAILING_TESTS
+        stays = last.report is not None and not over and last.holds_after(ranking)
         if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
         if ranking.files is not last.files or ranking.other_versions != last.other_versions:
@@ -332,6 +336,7 @@ class Folder:
             self.sources.take(result.reading, ranking)
         if ranking.report is not None and not ranking.preliminary:
             self._complete = ranking
+            self._recorded = bool(result.recorded_by)
         self._remap_lines(ranking)
         self._update_snapshot(ranking)
         self.navigation.follow()

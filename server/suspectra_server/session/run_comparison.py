@@ -26,7 +26,7 @@ from suspectra_server.session.experiment_run import Outcome, Shown
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.processes import path_inquiry_of
-from suspectra_server.session.tracing import versions
+from suspectra_server.session.tracing import is_of_sources
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
 
@@ -93,8 +93,7 @@ class RunComparison:
     @property
     def is_current(self) -> bool:
         """Whether it is about the sources that were recorded last."""
-        evidence = self.folder.snapshot.ranking.evidence
-        return not self.folder.removed and evidence is not None and versions(evidence) == versions(self.evidence)
+        return is_of_sources(self.folder, self.evidence)
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:
         """Compare paths, then note the lines of both tests; in the thread of experiments."""

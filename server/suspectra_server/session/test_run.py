@@ -312,12 +312,13 @@ class TestRun:
                 trouble = str(error)
             finally:
                 log.end()
-        if run.cancelled:
+        if run.cancelled or folder.removed:
             return False, False
         none_known = folder.snapshot.ranking.state is State.NO_EVIDENCE
         if not (status or seen.done) and none_known and "unittest" in shown:
             status = NO_TESTS  # as from Python 3.12 on
-        if status < _USAGE:
+        ran = status < _USAGE and not trouble
+        if ran:
             self.warm.collected(folder)
         else:
             failure = trouble or f"{' '.join(shown)}: {in_words(status)}: {log.last.strip() or 'no output'}"
@@ -326,7 +327,7 @@ class TestRun:
                 self._log(failure)
             else:
                 self._client.answer(failure, lsp.MessageType.Error)
-        return status < _USAGE, status < _USAGE and seen.done >= seen.total
+        return status < _USAGE, ran and seen.done >= seen.total
 
     async def _events(self, folder: Folder, run: Run, program: Program) -> AsyncGenerator[Event, None]:
         """The events of a run: by a process that waits with collected tests if there is one, else by a new one."""

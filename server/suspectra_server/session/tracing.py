@@ -85,3 +85,9 @@ class Tracing:
 def versions(evidence: Evidence) -> frozenset[tuple[str, str | None]]:
     """Which sources a recording is about."""
     return frozenset((file.path, file.digest) for file in evidence.files)
+
+
+def is_of_sources(folder: Folder, evidence: Evidence) -> bool:
+    """Whether a recording is about the sources that were recorded last in a folder of the workspace."""
+    last = folder.snapshot.ranking.evidence
+    return not folder.removed and last is not None and versions(last) == versions(evidence)
