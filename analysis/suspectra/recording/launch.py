@@ -39,11 +39,15 @@ _PYTHON_TIMEOUT_S = 60.0
 _LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
 _HAS_PYTEST = _LEAVE_FOLDER + "import importlib.util; sys.exit(importlib.util.find_spec('pytest') is None)"
 
-# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path
+# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path; tests may ask for
+# the file of `__main__`, and processes that they start run it again
 _RUN_PYTEST = f"""\
 {_LEAVE_FOLDER}\
+import os, sysconfig
 from importlib.metadata import distribution
-sys.argv[0] = "pytest"
+sys.argv[0] = os.path.join(sysconfig.get_path("scripts"), "pytest")
+if os.path.isfile(sys.argv[0]):
+    __file__ = sys.argv[0]
 scripts = distribution("pytest").entry_points
 sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "pytest").load()())
 """
