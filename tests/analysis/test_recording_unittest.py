@@ -127,6 +127,7 @@ def test_names_verdicts_and_lines_are_those_of_pytest(shop, bare, tmp_path_facto
         (["python", "-m", "unittest", "discover", "-s", "tests", "-t", "."], 16),
         (["python", "run.py"], 2),
         (["python", "tests/test_shop.py", "TestStock"], 2),
+        (["python", "-m", "checks"], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -137,6 +138,9 @@ def test_other_ways_to_run_unittest(shop, bare, monkeypatch, command, recorded):
         "suite = unittest.defaultTestLoader.loadTestsFromTestCase(test_shop.TestStock)\n"
         "unittest.TextTestRunner().run(suite)\n"
     )
+    (shop / "checks").mkdir()
+    (shop / "checks" / "stock.py").write_text((shop / "run.py").read_text())
+    (shop / "checks" / "__main__.py").write_text("from checks import stock\n")
     record(shop, bare, *command)
     assert len(RecordingSource(shop).read().tests) == recorded
 
@@ -437,6 +441,12 @@ COMMANDS = [
     ("python -c pass script.py", False),
     ("python", False),
     ("python gone.py", False),
+    ("python -m script", True),
+    ("python script.py -m slow", True),
+    ("python -m shop.tests -v", True),
+    ("python -m shop", False),
+    ("python -m other", False),
+    ("python -m gone", False),
     ("", False),
 ]
 
@@ -448,6 +458,10 @@ def test_which_commands_run_unittest(tmp_path, command, expected):
     (tmp_path / "other.py").write_text("import pytest, unittest\n")
     (tmp_path / "manage.py").write_text("from django.core.management import execute_from_command_line\n")
     (tmp_path / "python_tests.py").write_text("import nothing_known\n")
+    for folder, main in ((tmp_path / "shop", "import pytest\n"), (tmp_path / "shop" / "tests", "from . import run\n")):
+        folder.mkdir()
+        (folder / "run.py").write_text("import unittest\n")
+        (folder / "__main__.py").write_text(main)
     assert runs_unittest(command.split(), str(tmp_path)) == expected
 
 
