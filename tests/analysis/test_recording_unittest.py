@@ -253,6 +253,21 @@ def test_cases_of_one_method_are_tests_of_their_own(tmp_path, bare, monkeypatch)
     assert verdicts(tmp_path) == expected
 
 
+def test_a_class_whose_setup_fails_leaves_others_of_its_name_alone(tmp_path, bare, monkeypatch):
+    (tmp_path / "test_made.py").write_text(
+        "import unittest\n\n\ndef made(method, error):\n"
+        "    class Made(unittest.TestCase):\n        @classmethod\n        def setUpClass(cls):\n"
+        "            if error:\n                raise error\n\n"
+        "    setattr(Made, method, lambda self: None)\n    return Made\n\n\n"
+        "A = made('test_a', None)\nB = made('test_b', ValueError('no'))\nC = made('test_c', unittest.SkipTest('no'))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    _, reported = record(tmp_path, bare, "python", "-m", "unittest")
+    name = "test_made.py::made::<locals>::Made::test_"
+    assert verdicts(tmp_path) == {f"{name}a": "passed", f"{name}b": "error", f"{name}c": "skipped"}
+    assert "recorded 3 tests" in reported
+
+
 def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = verdicts(shop)
