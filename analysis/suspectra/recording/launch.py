@@ -39,8 +39,8 @@ _PYTHON_TIMEOUT_S = 60.0
 _LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
 _HAS_PYTEST = _LEAVE_FOLDER + "import importlib.util; sys.exit(importlib.util.find_spec('pytest') is None)"
 
-# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path; tests may ask for
-# the file of `__main__`, and processes that they start run it again
+# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path; tests may ask
+# for the file of `__main__`, and processes that they start run it again
 _RUN_PYTEST = f"""\
 {_LEAVE_FOLDER}\
 import os, sysconfig
