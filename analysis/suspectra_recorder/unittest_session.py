@@ -131,6 +131,11 @@ class _Outcome:
         return listen(result, handlers, explanations)
 
 
+def _doctest(test: Any) -> Any:
+    """The examples that a test runs; None for a test that is no doctest."""
+    return getattr(test, "_dt_test", None)
+
+
 def _message(error: Any) -> str:
     kind, value = error[0], error[1]
     try:
@@ -390,7 +395,7 @@ class _Session:
                 self._location(test),
                 False,
                 (*(shared[0] for shared in shares if shared), *explained),
-                outcome.stack,
+                outcome.stack if _doctest(test) is None else None,  # whatever an example raised, the test raises its own
             ),
             self._files(test),
         )
@@ -402,6 +407,8 @@ class _Session:
         return self.recorder.scope.name(path) if path else None
 
     def _path(self, test: Any) -> str:
+        if example := _doctest(test):
+            return example.filename or ""
         return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
 
     def _name(self, test: Any) -> str:
@@ -410,6 +417,8 @@ class _Session:
             return known
         path = self._path(test)
         file = self.recorder.scope.name(path) if path else None
+        if file is not None and (example := _doctest(test)):
+            return f"{file}::{example.name}"
         method = getattr(test, "_testMethodName", None)
         if file is None or method is None or isinstance(test, unittest.FunctionTestCase):
             return str(test.id())
@@ -418,13 +427,15 @@ class _Session:
     def _location(self, test: Any) -> tuple[str, int] | None:
         path = self._path(test)
         name = self.recorder.scope.name(path) if path else None
+        if name is not None and (example := _doctest(test)):
+            return name, (example.lineno or 0) + 1
         method = inspect.unwrap(getattr(type(test), getattr(test, "_testMethodName", ""), None) or _location_of_none)
         code = getattr(method, "__code__", None)
         return None if name is None else (name, code.co_firstlineno if code and code.co_filename == path else 1)
 
     def _files(self, test: Any) -> tuple[int, ...]:
         path = self._path(test)
-        return self.files.numbers(path, parted=True) if path else ()
+        return self.files.numbers(path, parted=not _doctest(test)) if path else ()
 
     def end(self) -> None:
         """Finish the recording when the process ends."""
