@@ -26,7 +26,7 @@ from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
 from suspectra_recorder.unittest_commands import runs_unittest
 
-USAGE_ERROR = 4  # exit status of pytest
+_FAILED_TO_START = (1, 3, 4)  # of pytest: what a plugin raised, up to 9.0 and from then on; a usage error
 NOT_RECORDED = 2
 INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
@@ -75,6 +75,11 @@ class Command:
     arguments: tuple[str, ...]
     python: str = ""
     reason: str = ""
+
+    @property
+    def runs_pytest(self) -> bool:
+        """Whether it starts pytest with the chosen interpreter."""
+        return bool(self.python) and (_RUN_PYTEST in self.arguments or self.arguments[1:3] == ("-m", "pytest"))
 
 
 def run(
@@ -187,8 +192,8 @@ def run(
         ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
         code = ended.status
         reported = _read_status(status)
-        if code == USAGE_ERROR and not reported and chosen.python:
-            reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
+        if code in _FAILED_TO_START and not reported and _logs(root) == logs and chosen.runs_pytest:
+            reported = _ask_for_reason(chosen.arguments, code, environment, replace(settings, status=status))
         lines = summary_of(reported, _logs(root) - logs, root, code)
         for line in lines:
             print(f"suspectra: {line}", file=report)
@@ -407,15 +412,17 @@ def _read_status(path: str) -> list[dict[str, Any]]:
 
 
 def _ask_for_reason(
-    arguments: Sequence[str], environment: Mapping[str, str], settings: Settings
+    arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: Settings
 ) -> list[dict[str, Any]]:
-    """Record why pytest ended before it loaded any plugin: a mistake in its ini file, most of all.
+    """Record why pytest ended before it loaded the recorder: a mistake in its ini file, or a plugin that this names.
 
-    Its output went to the terminal only, so it is started once more, to fail again.
+    Its output went to the terminal only, so it is started once more, to fail again. It may only collect tests, if it
+    was told to leave the recorder out.
     """
-    ended = _run(Program(tuple(arguments), os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
+    words = (*arguments, "--collect-only")
+    ended = _run(Program(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
     reported = _read_status(settings.status)
-    if ended.code != USAGE_ERROR or reported:
+    if ended.code != status or reported:
         return reported
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
     from suspectra_recorder.failure import record_failure  # it imports all of the recorder
