@@ -19,19 +19,20 @@ _INTERPRETER = re.compile(r"(python|pypy)[\d.]*w?")
 
 
 def runs_unittest(words: Sequence[str], folder: str) -> bool:
-    r"""Whether a command runs tests by unittest: by ``-m``, by a program that is known, or by a script.
+    r"""Whether a command runs tests by unittest: by a known module or program, or by a script or module of its own.
 
     Parameters
     ----------
     words : sequence of str
         Program and arguments. What starts an interpreter, such as ``uv run``, may come before it.
     folder : str
-        The folder of a script.
+        The folder of a script or module.
 
     Returns
     -------
     bool
-        A script is only read, not run: it has to mention unittest or Django, and not pytest.
+        A script is only read, not run: it has to mention unittest or Django, and not pytest. So has a module. For the
+        ``__main__`` of a package, which often only calls another module of it, a file beside it can mention them.
 
     Examples
     --------
@@ -47,7 +48,9 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
         return False
     if any(name in PROGRAMS for name in names) or any(module in MODULES for module in modules):
         return True
-    return "-c" not in words and _mentions_runner(os.path.join(folder, _script(words)))
+    if "-c" in words:
+        return False
+    return _mentions_runner(os.path.join(folder, _script(words))) or any(_runs_by(name, folder) for name in modules)
 
 
 def starts_interpreter(words: Sequence[str]) -> bool:
@@ -89,10 +92,25 @@ def _script(words: Sequence[str]) -> str:
     return next(named, next(given, ""))
 
 
+def _runs_by(module: str, folder: str) -> bool:
+    """Whether ``python -m`` with a module of a folder runs tests by unittest."""
+    path = os.path.join(folder, *module.split("."))
+    main = os.path.join(path, "__main__.py")
+    if not os.path.isfile(main):
+        return _mentions_runner(f"{path}.py")
+    if "pytest" in _text(main):
+        return False
+    return any(_mentions_runner(os.path.join(path, name)) for name in os.listdir(path) if name.endswith(".py"))
+
+
 def _mentions_runner(script: str) -> bool:
+    text = _text(script)
+    return "pytest" not in text and any(word in text for word in _MENTIONED)
+
+
+def _text(script: str) -> str:
     try:
         with open(script, encoding="utf-8", errors="replace") as stream:
-            text = stream.read(_MAX_SCRIPT)
+            return stream.read(_MAX_SCRIPT)
     except OSError:
-        return False
-    return "pytest" not in text and any(word in text for word in _MENTIONED)
+        return ""

@@ -7,7 +7,6 @@ pytest need not be installed.
 from __future__ import annotations
 
 import atexit
-import functools
 import inspect
 import unittest
 from collections.abc import Callable
@@ -35,6 +34,7 @@ from suspectra_recorder.scope import Scope
 from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
+from suspectra_recorder.unittest_results import listen
 from suspectra_recorder.unittest_suites import distinct_names, leave_out, tests_of
 
 PATTERNS = ("test*.py", "*_test.py")
@@ -128,34 +128,12 @@ class _Outcome:
             "addUnexpectedSuccess": lambda test: self.take("failed", "it passed although a failure was expected"),
             "addSubTest": lambda test, subtest, error: self.fail(error, subtest=subtest) if error else None,
         }
-        return _listen(result, handlers, explanations)
+        return listen(result, handlers, explanations)
 
 
-def _listen(result: Any, handlers: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
-    """Follow calls of the methods of a result object; returns a function that stops this."""
-    before = {name: vars(result).get(name) for name in handlers if hasattr(result, name)}
-    for name in before:
-        setattr(result, name, _both(handlers[name], getattr(result, name), explanations))
-
-    def undo() -> None:
-        for name, method in before.items():
-            if method is None:
-                vars(result).pop(name, None)
-            else:
-                setattr(result, name, method)
-
-    return undo
-
-
-def _both(handle: Callable[..., None], report: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
-    @functools.wraps(report)
-    def listening(*arguments: Any, **more: Any) -> Any:
-        failed = any(isinstance(argument, tuple) for argument in (*arguments, *more.values()))  # sys.exc_info()
-        with explanations.capture(needed=failed):
-            handle(*arguments, **more)
-            return report(*arguments, **more)
-
-    return listening
+def _doctest(test: Any) -> Any:
+    """The examples that a test runs; None for a test that is no doctest."""
+    return getattr(test, "_dt_test", None)
 
 
 def _message(error: Any) -> str:
@@ -185,6 +163,7 @@ class _Session:
         self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
         self.names: dict[int, str] = {}  # by id, of the tests of the suite that runs
         self.setups: list[Any] = []  # what setups ran for the test that comes next
+        self.set_up: type | None = None  # the class that is set up: a function may make several of one name
         self.selection = Selection.read(settings.selection) or Selection({}, ())
         self.known = {*self.selection.left_out, *self.selection.chosen}
         recorded = {*self.known, *self.selection.known}
@@ -321,7 +300,7 @@ class _Session:
                 stack = self._stack(error, message) if error is not None else None
                 self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _MAX_MESSAGE), stack)
 
-        return _listen(
+        return listen(
             result,
             {
                 "addError": lambda test, error: attempt(
@@ -348,6 +327,8 @@ class _Session:
         self.setups.append(self.recorder.hook.harvest())
         tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
         setup = what.startswith("setUp")
+        if what == "setUpClass":
+            tests = [test for test in tests if type(test) is self.set_up]
         names = [self._name(test) for test in tests]
         if not setup:  # the tests are over, and were recorded
             owners = _owners(names[0]) if names else (where, where)
@@ -367,6 +348,7 @@ class _Session:
         if self.running:
             return set_up(suite, test, result)
         self.recorder.outside()
+        self.set_up = type(test) if set_up.__name__ == "_handleClassSetUp" else None
         done = set_up(suite, test, result)
         name = self.recorder.share(self.recorder.passed())
         if name:
@@ -413,7 +395,7 @@ class _Session:
                 self._location(test),
                 False,
                 (*(shared[0] for shared in shares if shared), *explained),
-                outcome.stack,
+                outcome.stack if _doctest(test) is None else None,  # whatever an example raised, the test raises its own
             ),
             self._files(test),
         )
@@ -425,6 +407,8 @@ class _Session:
         return self.recorder.scope.name(path) if path else None
 
     def _path(self, test: Any) -> str:
+        if example := _doctest(test):
+            return example.filename or ""
         return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
 
     def _name(self, test: Any) -> str:
@@ -433,6 +417,8 @@ class _Session:
             return known
         path = self._path(test)
         file = self.recorder.scope.name(path) if path else None
+        if file is not None and (example := _doctest(test)):
+            return f"{file}::{example.name}"
         method = getattr(test, "_testMethodName", None)
         if file is None or method is None or isinstance(test, unittest.FunctionTestCase):
             return str(test.id())
@@ -441,13 +427,15 @@ class _Session:
     def _location(self, test: Any) -> tuple[str, int] | None:
         path = self._path(test)
         name = self.recorder.scope.name(path) if path else None
+        if name is not None and (example := _doctest(test)):
+            return name, (example.lineno or 0) + 1
         method = inspect.unwrap(getattr(type(test), getattr(test, "_testMethodName", ""), None) or _location_of_none)
         code = getattr(method, "__code__", None)
         return None if name is None else (name, code.co_firstlineno if code and code.co_filename == path else 1)
 
     def _files(self, test: Any) -> tuple[int, ...]:
         path = self._path(test)
-        return self.files.numbers(path, parted=True) if path else ()
+        return self.files.numbers(path, parted=not _doctest(test)) if path else ()
 
     def end(self) -> None:
         """Finish the recording when the process ends."""

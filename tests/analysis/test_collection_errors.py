@@ -133,6 +133,17 @@ RUN_LEVEL = {
     "option": ({}, ["--no-such-option"], 4, "UsageError: unrecognized arguments: --no-such-option", ""),
     "no file": ({}, ["nowhere.py"], 4, "UsageError: file or directory not found: nowhere.py", ""),
     "no plugin": ({}, ["-p", "no_such_plugin"], None, 'Error importing plugin "no_such_plugin"', ""),
+    "plugin": (
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\naddopts = -p plugin\n",
+            "plugin.py": "import shop_of\n",
+            "shop_of.py": "\ndef f(:\n",
+        },
+        [],
+        None,
+        "SyntaxError: invalid syntax",
+        "shop_of.py:2",
+    ),
     "addopts": ({"pytest.ini": "[pytest]\naddopts = --nope\n"}, [], 4, "unrecognized arguments: --nope", ""),
     "ini": ({"pytest.ini": "[pytest\n"}, [], 4, "UsageError: unexpected value continuation", "pytest.ini:1"),
     "toml": ({"pyproject.toml": "[tool.pytest.ini_options]\nx = = 1\n"}, [], 4, "UsageError: ", "pyproject.toml:2"),

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from suspectra.evidence.recording import RecordingSource
+
 SHOP = '''"""A shop."""
 
 
@@ -80,3 +82,21 @@ def test_doctests_are_investigated_without_their_options(shop, test, line):
     done = suspectra(shop, "investigate", "--seconds", "20", "--format", "json", test)
     made = json.loads(done.stdout)["experiments"]
     assert any(one["outcome"] == "passed" and one["line"] == line for one in made), done.stderr
+
+
+def test_doctests_that_unittest_ran_are_those_of_pytest(tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "test_shop.py").write_text(
+        "import doctest\nimport shop\n\n"
+        "def load_tests(loader, tests, pattern):\n    tests.addTests(doctest.DocTestSuite(shop))\n    return tests\n"
+    )
+    suspectra(tmp_path, "record", "--", sys.executable, "-m", "unittest")
+    tests = RecordingSource(tmp_path).read().tests
+    assert {(test.name, str(test.location)) for test in tests} == {
+        (AGE, "shop.py:27"),
+        (PRICE, "shop.py:15"),
+        (RATE, "shop.py:5"),
+    }
+    found = suspectra(tmp_path, "investigate", "--format", "json")
+    repairs = {(e["test"], e["line"]) for e in json.loads(found.stdout)["experiments"] if e["outcome"] == "passed"}
+    assert (PRICE, 21) in repairs, found.stderr

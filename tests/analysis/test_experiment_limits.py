@@ -163,7 +163,25 @@ def test_a_passing_test_that_makes_too_many_decisions_was_not_chosen_by_the_user
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
     run(["investigate", "--technique", "muse", "--seconds", "60", "--workspace", str(tmp_path), "--", *PYTEST])
     warnings = capsys.readouterr().err
-    assert "test_often makes more than 1,000,000 decisions. Fix: run it yourself before you keep a repair" in warnings
+    assert "test_often makes more than 1,000,000 decisions. Fix: run all tests before you keep a repair" in warnings
+
+
+def test_passing_tests_that_fail_alone_are_counted_in_one_sentence(tmp_path, capsys):
+    (tmp_path / "cart.py").write_text("def total(net, vat):\n    return net - vat if vat else net\n")
+    (tmp_path / "test_cart.py").write_text(
+        "import pytest\nfrom cart import total\n\nready = []\n\ndef test_total():\n    ready.append(1)\n"
+        "    assert total(20, 4) == 24\n\n@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_later(n):\n"
+        "    assert total(n, 0) == n and ready\n"
+    )
+    command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    run(["investigate", "--technique", "muse", "--seconds", "60", "--workspace", str(tmp_path), "--", *PYTEST])
+    warnings = capsys.readouterr().err
+    assert warnings.count("alone") == 1
+    assert (
+        "test_cart.py::test_later[1], which passed, fails when it runs alone; so it is with 2 more passing tests."
+        " Fix: run all tests before you keep a repair: some were not run with it"
+    ) in warnings
 
 
 def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):

@@ -101,6 +101,24 @@ def test_status_and_output_pass_through(work, capfd):
     assert run(["pytest", "-q", "nowhere.py"], work, report=reported) == 4
 
 
+def test_tests_see_the_script_of_pytest_as_the_main_module(work, capfd):
+    (work / "test_main.py").write_text(
+        "import multiprocessing, os, sys\n\n\ndef seen():\n    main = sys.modules['__main__']\n"
+        "    return os.path.basename(sys.argv[0]), main.__file__\n\n\n"
+        "def test_here():\n    print('here', *seen())\n\n\n"
+        "def test_spawned():\n    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print('spawned', *pool.apply(seen))\n"
+    )
+    script = Path(sys.executable).parent / "pytest"
+    arguments = ["-q", "-rP", "-p", "no:cacheprovider", "test_main.py"]
+    subprocess.run([str(script), *arguments], check=True)
+    plainly = capfd.readouterr().out
+    assert run(["pytest", *arguments], work, report=io.StringIO()) == 0
+    recorded = capfd.readouterr().out
+    lines = [[line for line in out.split("\n") if line.startswith(("here", "spawned"))] for out in (plainly, recorded)]
+    assert lines[0] == lines[1] == [f"here pytest {script}", f"spawned pytest {script}"]
+
+
 def test_a_command_without_pytest_is_told_that_nothing_was_recorded(work):
     reported = io.StringIO()
     for status in (7, 2, 0):

@@ -127,6 +127,7 @@ def test_names_verdicts_and_lines_are_those_of_pytest(shop, bare, tmp_path_facto
         (["python", "-m", "unittest", "discover", "-s", "tests", "-t", "."], 16),
         (["python", "run.py"], 2),
         (["python", "tests/test_shop.py", "TestStock"], 2),
+        (["python", "-m", "checks"], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -137,6 +138,9 @@ def test_other_ways_to_run_unittest(shop, bare, monkeypatch, command, recorded):
         "suite = unittest.defaultTestLoader.loadTestsFromTestCase(test_shop.TestStock)\n"
         "unittest.TextTestRunner().run(suite)\n"
     )
+    (shop / "checks").mkdir()
+    (shop / "checks" / "stock.py").write_text((shop / "run.py").read_text())
+    (shop / "checks" / "__main__.py").write_text("from checks import stock\n")
     record(shop, bare, *command)
     assert len(RecordingSource(shop).read().tests) == recorded
 
@@ -247,6 +251,21 @@ def test_cases_of_one_method_are_tests_of_their_own(tmp_path, bare, monkeypatch)
     _, reported = record(tmp_path, bare, "python", "-m", "unittest", failed_and_affected=True)
     assert "recorded 2 tests" in reported
     assert verdicts(tmp_path) == expected
+
+
+def test_a_class_whose_setup_fails_leaves_others_of_its_name_alone(tmp_path, bare, monkeypatch):
+    (tmp_path / "test_made.py").write_text(
+        "import unittest\n\n\ndef made(method, error):\n"
+        "    class Made(unittest.TestCase):\n        @classmethod\n        def setUpClass(cls):\n"
+        "            if error:\n                raise error\n\n"
+        "    setattr(Made, method, lambda self: None)\n    return Made\n\n\n"
+        "A = made('test_a', None)\nB = made('test_b', ValueError('no'))\nC = made('test_c', unittest.SkipTest('no'))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    _, reported = record(tmp_path, bare, "python", "-m", "unittest")
+    name = "test_made.py::made::<locals>::Made::test_"
+    assert verdicts(tmp_path) == {f"{name}a": "passed", f"{name}b": "error", f"{name}c": "skipped"}
+    assert "recorded 3 tests" in reported
 
 
 def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
@@ -437,6 +456,12 @@ COMMANDS = [
     ("python -c pass script.py", False),
     ("python", False),
     ("python gone.py", False),
+    ("python -m script", True),
+    ("python script.py -m slow", True),
+    ("python -m shop.tests -v", True),
+    ("python -m shop", False),
+    ("python -m other", False),
+    ("python -m gone", False),
     ("", False),
 ]
 
@@ -448,6 +473,10 @@ def test_which_commands_run_unittest(tmp_path, command, expected):
     (tmp_path / "other.py").write_text("import pytest, unittest\n")
     (tmp_path / "manage.py").write_text("from django.core.management import execute_from_command_line\n")
     (tmp_path / "python_tests.py").write_text("import nothing_known\n")
+    for folder, main in ((tmp_path / "shop", "import pytest\n"), (tmp_path / "shop" / "tests", "from . import run\n")):
+        folder.mkdir()
+        (folder / "run.py").write_text("import unittest\n")
+        (folder / "__main__.py").write_text(main)
     assert runs_unittest(command.split(), str(tmp_path)) == expected
 
 

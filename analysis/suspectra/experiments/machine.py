@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -123,7 +123,8 @@ class Machine(Runs):
                 channel=channel,
             )
             order.put_into(environment)
-            return Program((*command, str(workspace / file)), str(workspace), environment, Streams.EVENTS)
+            arguments = (*command, *_for_doctests(file, tests), str(workspace / file))
+            return Program(arguments, str(workspace), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)
         try:
@@ -158,7 +159,7 @@ class Machine(Runs):
     ) -> list[RunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
-        return self._ask({**what, "keep": True} if keep else what, len(jobs))
+        return self._ask({**what, "keep": keep}, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
@@ -280,7 +281,7 @@ class FreshRuns(Runs):
             answers=str(answers),
         )
         order.put_into(environment)
-        arguments = (*self._command, str(self.workspace / self._file))
+        arguments = (*self._command, *_for_doctests(self._file, [test]), str(self.workspace / self._file))
         most, left = seconds + START_S, what.get("all_seconds", math.inf)
         ended = run(Program(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
@@ -371,6 +372,14 @@ def _noticed(answer: RunAnswer, known: Sequence[Problem]) -> list[Problem]:
         for fixture in answer.get("slow_fixtures", ())
     ]
     return [*(one for one in slow if one not in known), *_left_out(answer.get("left_out", {}), known)]
+
+
+def _for_doctests(file: str, tests: Iterable[str]) -> list[str]:
+    """What lets pytest find doctests of a module, which unittest may have found; they have the name of the module."""
+    module = f".{file.removesuffix('.py').removesuffix('/__init__')}".replace("/", ".")
+    inside = (test.removeprefix(f"{file}::").split(".") for test in tests if test.startswith(f"{file}::"))
+    names = (".".join(parts[:count]) for parts in inside for count in range(1, len(parts) + 1))
+    return ["--doctest-modules"] if file.endswith(".py") and any(module.endswith(f".{name}") for name in names) else []
 
 
 def _left_out(failures: Mapping[str, str], known: Sequence[Problem]) -> list[Problem]:

@@ -264,9 +264,8 @@ class Mutants:
         for name, several in by_test.items():
             try:
                 test = self.tests.before(end, name)
-            except EvidenceError as error:
-                self._report(error.problem)
-                continue
+            except EvidenceError:
+                continue  # a notice of the tests says why
             left = {one.experiment(name).key: one for one in several if broken[one] < self.enough_broken}
             for experiment in test.experiments(left.values(), end):
                 broken[left[experiment.key]] += not experiment.outcome.repairs

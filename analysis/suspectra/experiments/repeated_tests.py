@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -12,6 +13,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.quantity import many
 
 CAN_FORK = hasattr(os, "fork")
 """Whether runs are children of a process that waits."""
@@ -94,7 +96,8 @@ class RepeatedTests:
     Attributes
     ----------
     notices : list of Problem
-        What is different from a run by pytest itself, and which files are left out.
+        What is different from a run by pytest itself, which files are left out, and why passing tests are; those with
+        the same reason are counted in one sentence.
     meanwhile : callable
         Called each time after a process was started, while it collects tests.
 
@@ -139,6 +142,7 @@ class RepeatedTests:
         self._machines: dict[str, Machine | FreshRuns] = {}
         self._tests: dict[str, RepeatedTest] = {}
         self._refused: dict[str, EvidenceError] = {}  # by test or module
+        self._refusals: dict[tuple[str, str, str], tuple[int, list[str]]] = {}  # by reason, of passing tests
 
     def __getitem__(self, name: str) -> RepeatedTest:
         """Look a test up.
@@ -182,17 +186,32 @@ class RepeatedTests:
         TimeIsUp
             When there is too little time to collect it, or to run it unaltered.
         """
-        machine, fails = self.machine(name, end), name in self._failing
-        recorded = self._failing.get(name, "")
+        fails, recorded = name in self._failing, self._failing.get(name, "")
         try:
-            return self._once(
-                self._tests,
-                name,
-                lambda: RepeatedTest(name, machine, fails=fails, recorded=recorded, forks=self._forks, end=end),
-            )
-        except EvidenceError:
-            self._note_threads(machine, name)
+            machine = self.machine(name, end)
+            try:
+                return self._once(
+                    self._tests,
+                    name,
+                    lambda: RepeatedTest(name, machine, fails=fails, recorded=recorded, forks=self._forks, end=end),
+                )
+            except EvidenceError:
+                self._note_threads(machine, name)
+                raise
+        except EvidenceError as error:
+            if not fails:
+                self._note_refusal(name, error.problem)
             raise
+
+    def _note_refusal(self, test: str, problem: Problem) -> None:
+        """Say why a passing test is not run. Hundreds may have the same reason, such as those that pytest runs otherwise."""
+        before, named, after = problem.cause.partition(test)
+        at, tests = self._refusals.setdefault((before, after, problem.cure), (len(self.notices), []))
+        if test not in tests:
+            tests.append(test)
+            more = f"; so it is with {many(len(tests) - 1, 'more passing test')}" if named and len(tests) > 1 else ""
+            cause = f"{before}{tests[0] if named else ''}{after}{more}"
+            self.notices[at : at + 1] = [replace(problem, cause=cause)]
 
     def _note_threads(self, machine: Machine | FreshRuns, test: str) -> None:
         """Say which threads a test that can't be run again may have needed; others do without them."""

@@ -21,7 +21,7 @@ _CURE_OF_ANOTHER_FAILURE = (
 
 _CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases, let a test have only those that fail"
 
-_CURE_OF_A_LONG_PASS = "run it yourself before you keep a repair: no mutant was tried with it"
+_CURE_OF_A_PASSING_TEST = "run all tests before you keep a repair: some were not run with it"
 
 _ALONE = {
     Outcome.PASSED: "passes when it runs alone",
@@ -61,17 +61,22 @@ def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0,
     >>> unusable("test_sum", Outcome.TIMEOUT, seconds=20).problem.cause
     'test_sum takes more than 20 s'
     >>> print(unusable("test_sum", Outcome.TIMEOUT, seconds=20, fails=False).problem.cure)
-    run it yourself before you keep a repair: no mutant was tried with it
+    run all tests before you keep a repair: some were not run with it
+    >>> print(unusable("test_sum", Outcome.FAILED, seconds=20, fails=False).problem.cause)
+    test_sum, which passed, fails when it runs alone
     """
     if outcome is Outcome.STEPS:
         cause = f"{test} makes more than {decisions:,} decisions"
     elif outcome is Outcome.TIMEOUT:
         cause = f"{test} takes more than {seconds:.0f} s"
     else:
-        cause = f"{test} {_ALONE[outcome]}"
-    long = _CURE_OF_A_LONG_ONE if fails else _CURE_OF_A_LONG_PASS
-    cures = {Outcome.PASSED: CURE_OF_A_PASS, Outcome.STEPS: long, Outcome.TIMEOUT: long}
-    cure = cures.get(outcome, "record the tests again, or choose another test")
+        cause = f"{test}{'' if fails else ', which passed,'} {_ALONE[outcome]}"
+    cures = {
+        Outcome.PASSED: CURE_OF_A_PASS,
+        Outcome.STEPS: _CURE_OF_A_LONG_ONE,
+        Outcome.TIMEOUT: _CURE_OF_A_LONG_ONE,
+    }
+    cure = cures.get(outcome, "record the tests again, or choose another test") if fails else _CURE_OF_A_PASSING_TEST
     return EvidenceError(Problem("", "", cause, cure))
 
 

@@ -26,7 +26,7 @@ from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
 from suspectra_recorder.unittest_commands import runs_unittest
 
-USAGE_ERROR = 4  # exit status of pytest
+_FAILED_TO_START = (1, 3, 4)  # of pytest: what a plugin raised, up to 9.0 and from then on; a usage error
 NOT_RECORDED = 2
 INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
@@ -39,11 +39,15 @@ _PYTHON_TIMEOUT_S = 60.0
 _LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
 _HAS_PYTEST = _LEAVE_FOLDER + "import importlib.util; sys.exit(importlib.util.find_spec('pytest') is None)"
 
-# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path
+# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path; tests may ask
+# for the file of `__main__`, and processes that they start run it again
 _RUN_PYTEST = f"""\
 {_LEAVE_FOLDER}\
+import os, sysconfig
 from importlib.metadata import distribution
-sys.argv[0] = "pytest"
+sys.argv[0] = os.path.join(sysconfig.get_path("scripts"), "pytest")
+if os.path.isfile(sys.argv[0]):
+    __file__ = sys.argv[0]
 scripts = distribution("pytest").entry_points
 sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "pytest").load()())
 """
@@ -71,6 +75,11 @@ class Command:
     arguments: tuple[str, ...]
     python: str = ""
     reason: str = ""
+
+    @property
+    def runs_pytest(self) -> bool:
+        """Whether it starts pytest with the chosen interpreter."""
+        return bool(self.python) and (_RUN_PYTEST in self.arguments or self.arguments[1:3] == ("-m", "pytest"))
 
 
 def run(
@@ -183,9 +192,9 @@ def run(
         ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
         code = ended.status
         reported = _read_status(status)
-        if code == USAGE_ERROR and not reported and _is_pytest(chosen):
-            reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
         new = _logs(root) - logs
+        if code in _FAILED_TO_START and not (reported or new) and _may_be_pytest(chosen, code):
+            reported = _ask_for_reason(chosen.arguments, code, environment, replace(settings, status=status))
         lines = summary_of(reported, new, root, code)
         for line in lines:
             print(f"suspectra: {line}", file=report)
@@ -404,21 +413,24 @@ def _read_status(path: str) -> list[dict[str, Any]]:
     return lines
 
 
-def _is_pytest(command: Command) -> bool:
-    """Whether a command names pytest, which then ran no test if it says that it can't be used like that."""
-    return bool(command.python) or any(os.path.basename(word) in _PYTEST for word in command.arguments)
+def _may_be_pytest(command: Command, status: int) -> bool:
+    """Whether a command that ended with a status started pytest, or names it and it says that it can't be used so."""
+    named = any(os.path.basename(word) in _PYTEST for word in command.arguments)
+    return command.runs_pytest or (status == USAGE_ERROR and named)
 
 
 def _ask_for_reason(
-    arguments: Sequence[str], environment: Mapping[str, str], settings: Settings
+    arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: Settings
 ) -> list[dict[str, Any]]:
-    """Record why pytest ended before it loaded any plugin: a mistake in its ini file, most of all.
+    """Record why pytest ended before it loaded the recorder: a mistake in its ini file, or a plugin that this names.
 
-    Its output went to the terminal only, so it is started once more, to fail again.
+    Its output went to the terminal only, so it is started once more, to fail again. It may only collect tests, if it
+    was told to leave the recorder out.
     """
-    ended = _run(Program(tuple(arguments), os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
+    words = (*arguments, "--collect-only")
+    ended = _run(Program(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
     reported = _read_status(settings.status)
-    if ended.code != USAGE_ERROR or reported:
+    if ended.code != status or reported:
         return reported
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
     from suspectra_recorder.failure import record_failure  # it imports all of the recorder

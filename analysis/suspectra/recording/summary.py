@@ -11,8 +11,8 @@ from suspectra_recorder.log.collection import CollectionError, summary
 from suspectra_recorder.settings import recording_folder
 
 _HOW_TO_START = (
-    "let the command be pytest, `python -m unittest`, or a script that itself runs pytest or names unittest or Django,"
-    " without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
+    "let the command be pytest, `python -m unittest`, or a script or module that itself runs pytest or names unittest"
+    " or Django, without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
 )
 _ELSEWHERE = (
     "unittest ran no test in this process, and what it runs in others is not recorded. Fix: leave out an option such as"

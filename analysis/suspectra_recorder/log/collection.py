@@ -28,6 +28,8 @@ _CURE_OF_A_MISSING_MODULE = (
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
 _PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
+_RAISED = re.compile(r"^(?:E +)?(?P<type>[^\W\d][\w.]*(?:Error|Exception|Exit)): (?P<message>.*)$", re.M)
+_FRAME = re.compile(r'^[E ]*File "(?P<path>.+?)", line (?P<line>\d+)|^(?P<short>\S.*?\.py):(?P<number>\d+): ', re.M)
 _AT_LINE = re.compile(r"\(at line (\d+)")
 
 
@@ -261,7 +263,7 @@ def describe(
 
 
 def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
-    r"""Make the collection error of a usage error that pytest printed.
+    r"""Make the collection error of what pytest printed before it ended: a usage error, or what a plugin raised.
 
     Parameters
     ----------
@@ -275,14 +277,22 @@ def describe_output(output: str, workspace_name: Callable[[str], str | None], ro
     Returns
     -------
     CollectionError
-        Without a place.
+        With the innermost place in the workspace, if it names one.
 
     Examples
     --------
     >>> output = "usage: pytest [options]\npytest: error: unrecognized arguments: --fast"
     >>> print(describe_output(output, lambda path: None, str(folder)))
     UsageError: unrecognized arguments: --fast
+    >>> output = 'Error while loading plugin "shop.checks".\nE   NameError: name \'vat\' is not defined'
+    >>> print(describe_output(output, lambda path: None, str(folder)))
+    NameError: name 'vat' is not defined
     """
+    if raised := [*_RAISED.finditer(output)]:
+        paths = ((found["path"] or found["short"], int(found["line"] or found["number"])) for found in _FRAME.finditer(output))
+        names = [(workspace_name(os.path.abspath(path)), line) for path, line in paths if os.path.isfile(path)]
+        place = next(((name, line) for name, line in reversed(names) if name is not None), None)
+        return _described(raised[-1]["type"], raised[-1]["message"], place, workspace_name, root, "", None)
     return _described("UsageError", output, None, workspace_name, root, "", None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from suspectra_recorder.unittest_commands import MODULES, PROGRAMS
 # such as -p or -c names code to run
 _FLAGS = frozenset({"--doctest-modules", "--doctest-continue-on-failure", "--doctest-ignore-import-errors"})
 _WITH_VALUE = frozenset({"--doctest-glob", "--import-mode"})
+_TESTS = re.compile(r"(^|\.)tests?(\.|$)")  # in the name of a module that is not for anything else
 
 
 def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
@@ -35,6 +37,8 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
     ('python', 'tests/all.py', '-v')
     >>> command_again({"runner": "unittest", "arguments": ["/opt/bin/django-admin", "test", "shop"]})
     ('django-admin', 'test', 'shop')
+    >>> command_again({"runner": "unittest", "arguments": ["-m", "shop.tests"]})
+    ('python', '-m', 'shop.tests')
     >>> command_again({"arguments": []})
     ('pytest',)
     >>> command_again({"by_module": True, "arguments": ["-q", "--doctest-modules", "--doctest-glob", "*.txt", "src"]})
@@ -47,7 +51,8 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
         program = os.path.basename(first).removesuffix(".exe")
         if program in PROGRAMS:
             return program, *arguments[1:]
-        if (first.endswith(".py") and not first.startswith("-")) or (first == "-m" and second in MODULES):
+        script = first.endswith(".py") and not first.startswith("-")
+        if script or (first == "-m" and (second in MODULES or _TESTS.search(second))):
             return "python", *arguments
         arguments = ()
     pytest = ("python", "-m", "pytest") if head.get("by_module") is True else ("pytest",)
