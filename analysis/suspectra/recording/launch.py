@@ -192,9 +192,9 @@ def run(
         ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
         code = ended.status
         reported = _read_status(status)
-        new = _logs(root) - logs
-        if code in _FAILED_TO_START and not (reported or new) and _may_be_pytest(chosen, code):
+        if code in _FAILED_TO_START and not reported and _logs(root) == logs and _may_be_pytest(chosen, code):
             reported = _ask_for_reason(chosen.arguments, code, environment, replace(settings, status=status))
+        new = _logs(root) - logs
         lines = summary_of(reported, new, root, code)
         for line in lines:
             print(f"suspectra: {line}", file=report)
