@@ -26,7 +26,8 @@ from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
 from suspectra_recorder.unittest_commands import runs_unittest
 
-_FAILED_TO_START = (1, 3, 4)  # of pytest: what a plugin raised, up to 9.0 and from then on; a usage error
+_USAGE_ERROR = 4  # of pytest
+_FAILED_TO_START = (1, 3, _USAGE_ERROR)  # of pytest: what a plugin raised, up to 9.0 and from then on
 NOT_RECORDED = 2
 INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
@@ -416,7 +417,7 @@ def _read_status(path: str) -> list[dict[str, Any]]:
 def _may_be_pytest(command: Command, status: int) -> bool:
     """Whether a command that ended with a status started pytest, or names it and it says that it can't be used so."""
     named = any(os.path.basename(word) in _PYTEST for word in command.arguments)
-    return command.runs_pytest or (status == USAGE_ERROR and named)
+    return command.runs_pytest or (status == _USAGE_ERROR and named)
 
 
 def _ask_for_reason(
