@@ -45,10 +45,10 @@ class Gate:
 def gate(monkeypatch):
     gate, rank, ranked, make = Gate(), Ranker.rank, Rankings._ranked, NavigationModels.make
 
-    def held_back(self, wanted, token):
+    def held_back(self, *given):
         gate.reached.set()
         assert gate.open.wait(TIMEOUT_S)
-        return rank(self, wanted, token)
+        return rank(self, *given)
 
     def ranked_and_noted(self, result, wanted):
         ranked(self, result, wanted)
