@@ -16,6 +16,7 @@ from suspectra.failure_groups import grouping
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.first_suspect import FirstSuspect
+from suspectra.failure_groups.grouping import clearly_joins
 from suspectra.failure_groups.groups import FailureGroups
 from suspectra.failure_groups.ranking import rank_groups
 from suspectra.spectrum import Edges, Spectrum, some_failing
@@ -364,6 +365,40 @@ def test_a_view_of_some_failing_tests_counts_only_what_has_changed(spectrum, see
         view, fresh = some_failing(after, chosen, view), some_failing(after, chosen)
         assert view.counts.ef.tolist() == fresh.counts.ef.tolist()
         assert view.counts.failed == len(chosen)
+
+
+@settings(max_examples=30)
+@given(spectra(), st.integers(0, 10**6))
+def test_pairs_are_right_whether_those_of_states_before_were_wanted_or_not(spectrum, seed):
+    chance = np.random.default_rng(seed)
+    spectrum.pairs  # noqa: B018
+    for after in changes(spectrum, chance):
+        if chance.random() < 0.5:
+            found, fresh = (
+                Counter(zip(*map(list, (p.ef, p.ep, p.size)), strict=True)) for p in (after.pairs, replace(after).pairs)
+            )
+            assert {key: n for key, n in found.items() if key[2]} == dict(fresh)
+            ef, ep = after.pairs.ef[after.pairs.of], after.pairs.ep[after.pairs.of]
+            assert (ef.tolist(), ep.tolist()) == (after.counts.ef.tolist(), after.counts.ep.tolist())
+
+
+@settings(max_examples=60)
+@given(spectra())
+def test_a_test_that_clearly_joins_another_is_in_its_group(spectrum):
+    spectrum = replace(spectrum, edges=None, edge_rows=None)
+    one, *others = (test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if failed)
+    ef = some_failing(spectrum, [one]).counts.ef
+    for other in others:
+        both = some_failing(spectrum, [one, other])
+        if clearly_joins(both.rows[both.failing_index[other]], ef, 1, both):
+            assert len(FailureGroups.from_spectrum(both).groups) == 1
+
+
+def test_a_test_that_executes_what_the_others_do_clearly_joins_them_and_one_with_a_place_of_its_own_does_not():
+    spectrum = suite([[0, 1], [0, 2], [0, 3], [4, 5], [5]], executed={0: 1, 5: 40})
+    ef = some_failing(spectrum, ["t1", "t2"]).counts.ef
+    joined = [clearly_joins(spectrum.rows[test], ef, 2, spectrum) for test in range(2, 5)]
+    assert joined == [True, False, False]
 
 
 def test_only_groups_that_changed_are_ranked_again():
