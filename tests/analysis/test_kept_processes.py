@@ -149,8 +149,7 @@ def done(numbers):
 def test_objects_are_where_they_are_in_a_run_without_a_kept_process(tmp_path):
     """The order of a set of them depends on that, and a failing test whose two runs differ can't be investigated."""
     (tmp_path / "tasks.py").write_text(TASKS)
-    check = "from tasks import done\n\ndef test_done():\n    assert done(range(99)) == 3\n"
-    (tmp_path / "test_tasks.py").write_text(check)
+    (tmp_path / "test_tasks.py").write_text("from tasks import done\n\ndef test_done():\n    assert done(range(99)) == 3\n")
     test = "test_tasks.py::test_done"
     with Machine(PYTEST, tmp_path, "test_tasks.py", [test]) as machine:
         (first,) = machine.traces(test, 1, 10)

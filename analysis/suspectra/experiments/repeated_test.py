@@ -130,7 +130,7 @@ class RepeatedTest:
             raise unusable(test, outcome, seconds=TRACE_S, decisions=MAX_DECISIONS, fails=fails)
         require_recorded_failure(test, recorded, self.trace.answer)
         together = runs.together and self.trace.answer.seconds < BATCH_S
-        # asked for alone, as the first one: the order of objects in a set depends on what was in memory before
+        # asked for alone, as the first one: in what order a program takes objects of a set depends on what was in memory
         (again,) = runs.traces(test, 1, TRACE_S, end, keep=together)
         warm = runs.traces(test, 1, TRACE_S, end, keep=True) if together else []
         if difference := self.trace.difference(again):
