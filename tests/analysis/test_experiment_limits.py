@@ -187,7 +187,8 @@ def test_passing_tests_that_can_not_be_repeated_are_counted_in_one_sentence_for_
         "test_cart.py::test_later[1], which passed, fails when it runs alone; so it is with 2 more passing tests."
         " Fix: run all tests before you keep a repair: some were not run with it"
     ) in warnings
-    assert re.search(r"two runs of test_cart.py::test_noise\[1\] differ: .*; so it is with 1 more passing test\.", warnings)
+    said = r"two runs of test_cart.py::test_noise\[1\] differ: .*; so it is with 1 more passing test\."
+    assert re.search(said, warnings)
 
 
 def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
