@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import unittest
 from collections.abc import Callable
 from typing import Any
 
 from suspectra_recorder.explanations import Explanations
 
 
-def listen(result: Any, handlers: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
+def listen(
+    result: unittest.TestResult, handlers: dict[str, Callable[..., None]], explanations: Explanations
+) -> Callable[[], None]:
     """Follow the notifications of a result object, and capture the code that explains failures separately.
 
     Parameters
@@ -28,7 +31,6 @@ def listen(result: Any, handlers: dict[str, Callable[..., None]], explanations: 
 
     Examples
     --------
-    >>> import unittest
     >>> from suspectra_recorder.recorder import Recorder
     >>> from suspectra_recorder.scope import Scope
     >>> recorder = Recorder(Scope(str(folder)), "8f3a")

@@ -395,7 +395,7 @@ class _Session:
                 self._location(test),
                 False,
                 (*(shared[0] for shared in shares if shared), *explained),
-                outcome.stack if _doctest(test) is None else None,  # whatever an example raised, the test raises its own
+                None if _doctest(test) else outcome.stack,  # it raises the same whatever its examples raised
             ),
             self._files(test),
         )

@@ -1,5 +1,6 @@
 """What an altered run may do: as much as a repaired test needs, and no endless loop."""
 
+import re
 import subprocess
 import sys
 import time
@@ -166,22 +167,28 @@ def test_a_passing_test_that_makes_too_many_decisions_was_not_chosen_by_the_user
     assert "test_often makes more than 1,000,000 decisions. Fix: run all tests before you keep a repair" in warnings
 
 
-def test_passing_tests_that_fail_alone_are_counted_in_one_sentence(tmp_path, capsys):
-    (tmp_path / "cart.py").write_text("def total(net, vat):\n    return net - vat if vat else net\n")
+def test_passing_tests_that_can_not_be_repeated_are_counted_in_one_sentence_for_each_reason(tmp_path, capsys):
+    (tmp_path / "cart.py").write_text(
+        "import os\n\ndef total(net, vat):\n    return net - vat if vat else net\n\n"
+        "def noise():\n    return sum(1 if n % 2 else 0 for n in os.urandom(64))\n"
+    )
     (tmp_path / "test_cart.py").write_text(
-        "import pytest\nfrom cart import total\n\nready = []\n\ndef test_total():\n    ready.append(1)\n"
+        "import pytest\nfrom cart import noise, total\n\nready = []\n\ndef test_total():\n    ready.append(1)\n"
         "    assert total(20, 4) == 24\n\n@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_later(n):\n"
-        "    assert total(n, 0) == n and ready\n"
+        "    assert total(n, 0) == n and ready\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_noise(n):\n"
+        "    assert total(n, 0) == n and noise() < 65\n"
     )
     command = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
     run(["investigate", "--technique", "muse", "--seconds", "60", "--workspace", str(tmp_path), "--", *PYTEST])
     warnings = capsys.readouterr().err
-    assert warnings.count("alone") == 1
+    assert warnings.count("alone") == warnings.count("two runs of") == 1
     assert (
         "test_cart.py::test_later[1], which passed, fails when it runs alone; so it is with 2 more passing tests."
         " Fix: run all tests before you keep a repair: some were not run with it"
     ) in warnings
+    said = r"two runs of test_cart.py::test_noise\[1\] differ: .*; so it is with 1 more passing test\."
+    assert re.search(said, warnings)
 
 
 def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):

@@ -159,7 +159,7 @@ class Machine(Runs):
     ) -> list[RunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
-        return self._ask({**what, "keep": keep}, len(jobs))
+        return self._ask({**what, "keep": True} if keep else what, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf

@@ -142,7 +142,7 @@ class RepeatedTests:
         self._machines: dict[str, Machine | FreshRuns] = {}
         self._tests: dict[str, RepeatedTest] = {}
         self._refused: dict[str, EvidenceError] = {}  # by test or module
-        self._refusals: dict[tuple[str, str, str], tuple[int, list[str]]] = {}  # by reason, of passing tests
+        self._refusals: dict[tuple[str, str, str], tuple[int, Problem, list[str]]] = {}  # by reason, of passing tests
 
     def __getitem__(self, name: str) -> RepeatedTest:
         """Look a test up.
@@ -204,14 +204,14 @@ class RepeatedTests:
             raise
 
     def _note_refusal(self, test: str, problem: Problem) -> None:
-        """Say why a passing test is not run. Hundreds may have the same reason, such as those that pytest runs otherwise."""
+        """Say why a passing test is not run. Hundreds may have the same reason; after a colon are its details."""
         before, named, after = problem.cause.partition(test)
-        at, tests = self._refusals.setdefault((before, after, problem.cure), (len(self.notices), []))
+        reason = before, after.partition(":")[0], problem.cure
+        at, first, tests = self._refusals.setdefault(reason, (len(self.notices), problem, []))
         if test not in tests:
             tests.append(test)
             more = f"; so it is with {many(len(tests) - 1, 'more passing test')}" if named and len(tests) > 1 else ""
-            cause = f"{before}{tests[0] if named else ''}{after}{more}"
-            self.notices[at : at + 1] = [replace(problem, cause=cause)]
+            self.notices[at : at + 1] = [replace(first, cause=first.cause + more)]
 
     def _note_threads(self, machine: Machine | FreshRuns, test: str) -> None:
         """Say which threads a test that can't be run again may have needed; others do without them."""

@@ -69,8 +69,9 @@ class Command:
 
     Examples
     --------
-    >>> Command(("python3", "-m", "pytest"), "python3", "chosen by the user").python
-    'python3'
+    >>> command = Command(("python3", "-m", "pytest"), "python3", "chosen by the user")
+    >>> command.python, command.runs_pytest
+    ('python3', True)
     """
 
     arguments: tuple[str, ...]

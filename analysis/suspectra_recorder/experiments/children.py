@@ -13,8 +13,9 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from typing import Protocol
 
 from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
@@ -49,7 +50,7 @@ class _Child:
     answers : int
         The descriptor of the pipe from it.
     requests : int
-        That of the pipe to it.
+        That of the pipe to it; -1 for none.
 
     Attributes
     ----------
@@ -78,8 +79,9 @@ class _Child:
 
     def end(self) -> None:
         """End it, with what the test left running."""
-        os.close(self.answers)
-        os.close(self._requests)
+        for descriptor in (self.answers, self._requests):
+            if descriptor >= 0:
+                os.close(descriptor)
         with suppress(OSError):
             os.killpg(self._pid, signal.SIGKILL)
         _, self.status = os.waitpid(self._pid, 0)
@@ -182,14 +184,16 @@ class Children:
         return answered
 
     def _new_child(self, request: Request) -> _Child:
-        requests, more = os.pipe()
+        requests, more = os.pipe() if request.get("keep") else (-1, -1)
         answers, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.close(more)
+            if more >= 0:
+                os.close(more)
             self._be_child(request, write, requests)
         os.close(write)
-        os.close(requests)
+        if requests >= 0:
+            os.close(requests)
         with suppress(OSError):
             os.setpgid(pid, pid)  # both do it, so that it is done before either goes on
         return _Child(pid, request, answers, more)
@@ -205,8 +209,9 @@ class Children:
                 forks = Forks(write, request["seconds"])
                 job: Job = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
+            later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
             runs = 0
-            for one in _requests(request, more):
+            for one in chain([request], later):
                 for job in one["jobs"]:
                     answer = json.dumps(self._run(one, job, again=runs > 0)).encode() + b"\n"
                     runs += 1
@@ -242,16 +247,3 @@ class Children:
                 began = time.monotonic()
             rest.append(last)
         return answered, True
-
-
-def _requests(first: Request, more: int) -> Iterator[Request]:
-    """The requests of one child, all of which begin their first run alike.
-
-    What is done before that moves all objects that the run makes. A program that goes through a set of them, as some
-    do with their tasks, then takes them in another order.
-    """
-    from suspectra_recorder.instrumentation.own import json  # a test may replace the other
-
-    yield first
-    with open(more, "rb") as lines:
-        yield from map(json.loads, lines)

@@ -289,8 +289,8 @@ def describe_output(output: str, workspace_name: Callable[[str], str | None], ro
     NameError: name 'vat' is not defined
     """
     if raised := [*_RAISED.finditer(output)]:
-        paths = ((found["path"] or found["short"], int(found["line"] or found["number"])) for found in _FRAME.finditer(output))
-        names = [(workspace_name(os.path.abspath(path)), line) for path, line in paths if os.path.isfile(path)]
+        frames = ((one["path"] or one["short"], one["line"] or one["number"]) for one in _FRAME.finditer(output))
+        names = [(workspace_name(os.path.abspath(path)), int(line)) for path, line in frames if os.path.isfile(path)]
         place = next(((name, line) for name, line in reversed(names) if name is not None), None)
         return _described(raised[-1]["type"], raised[-1]["message"], place, workspace_name, root, "", None)
     return _described("UsageError", output, None, workspace_name, root, "", None)
