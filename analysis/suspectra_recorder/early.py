@@ -197,7 +197,7 @@ def _start(
     asked = settings.recorder or (found[1] or found[2] if found else RECORDER.default)
     choice = choose(asked, recording_folder(settings.workspace), counting=counting)
     scope = Scope(settings.workspace, settings.sources, include_tests=True)
-    hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring)
+    hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring, activity=settings.activity)
     if settings.channel >= 0:
         hooks.import_hook.kept = {}  # to replace functions by newer ones
     started = _started = EarlyStart(hooks, asked, choice, python, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suspectra_recorder.activity import Activity
 from suspectra_recorder.child_process_merge import Imported
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.instrumentation.cache import CodeCache
@@ -23,9 +24,13 @@ class Hooks:
         Count how often probes are passed.
     monitoring : bool
         Watch probes by ``sys.monitoring``, which must be available.
+    activity : str, optional
+        A file for the `Activity` of this process.
 
     Attributes
     ----------
+    activity : Activity
+        What this process is doing.
     imported : list
         What first imports ran, as far as it is not written yet.
     cache : str
@@ -45,7 +50,7 @@ class Hooks:
     (['price.py'], {0: 128})
     """
 
-    def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False):
+    def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False, activity: str = ""):
         with StandardLibrary():
             import suspectra_recorder.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
 
@@ -56,6 +61,8 @@ class Hooks:
         self.first_imports = FirstImports(
             self.import_hook, lambda first: self.imported.append((first.path, first.cells))
         )
+        self.activity = Activity(activity)
+        self.first_imports.entered, self.first_imports.left = self.activity.importing, self.activity.end
 
     def install(self) -> None:
         """Start instrumenting."""

@@ -29,6 +29,7 @@ from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.options import OPTIONS, SUSPECTS
 from suspectra_recorder.progress import Progress
+from suspectra_recorder.pytest_activity import ActivityHooks
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope, test_patterns
@@ -36,7 +37,7 @@ from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
 from suspectra_recorder.verdict import Attempts, failure_message
-from suspectra_recorder.whole_run import folders_gone_through
+from suspectra_recorder.whole_run import file_of_argument, folders_gone_through
 
 __builtins__ = own.builtins
 
@@ -97,6 +98,7 @@ def start(config: pytest.Config) -> None:
             monitoring=choice.monitoring,
             early=began,
             later=settings.channel >= 0,
+            activity=settings.activity,
         )
         session = _Session(config, settings, recorder, worker, choice)
     except Exception as error:
@@ -107,6 +109,7 @@ def start(config: pytest.Config) -> None:
         return
     config.pluginmanager.register(session, "suspectra-session")
     config.pluginmanager.register(_Reports(session), "suspectra-reports")
+    config.pluginmanager.register(ActivityHooks(recorder.activity), "suspectra-activity")
     config.add_cleanup(session.end)
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
 
@@ -225,10 +228,11 @@ class _Session:
         manager = self.config.pluginmanager
         self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
         if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
-            if self.settings.environment:
-                inject_env(self.settings, os.environ)
+            settings = replace(self.settings, activity="")  # it says itself which worker was killed by which test
+            if settings.environment:
+                inject_env(settings, os.environ)
             else:  # the workers find the plugin as this process did
-                os.environ[VARIABLE] = self.settings.to_json()
+                os.environ[VARIABLE] = settings.to_json()
         elif self.settings.children and self.settings.channel < 0:
             self.recorder.record_children()
 
@@ -286,7 +290,7 @@ class _Session:
         yield
         if self.worker in ("", "gw0"):
             root = str(self.config.rootpath)
-            partly = {_file_of_argument(a, root) for a in self.config.args if "::" in a}
+            partly = {file_of_argument(a, root) for a in self.config.args if "::" in a}
             whole = set() if self._last_failed else self.whole - self.broken - partly
             files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
             for name in names:
@@ -491,9 +495,3 @@ class _Reports:
         else:
             with self.explanations.capture():
                 yield
-
-
-def _file_of_argument(argument: str, root: str) -> str:
-    """The file of a ``file::test`` argument, as in node ids."""
-    path = os.path.abspath(argument.split("::")[0])
-    return os.path.relpath(path, root).replace(os.sep, "/")

@@ -48,6 +48,8 @@ class Recorder:
         Hooks that were installed before; this recorder continues with them.
     later : bool
         Whether the log is opened only by `open_log`, in the process that runs the tests.
+    activity : str, optional
+        A file in which the process notes what it is doing, unless an early start does so.
 
     Raises
     ------
@@ -118,6 +120,7 @@ class Recorder:
         monitoring: bool = False,
         early: EarlyStart | None = None,
         later: bool = False,
+        activity: str = "",
     ):
         self.scope = scope
         self.tests = 0
@@ -129,7 +132,8 @@ class Recorder:
         self._collected: tuple[dict[str, frozenset[str]], frozenset[str]] | None = None
         self._child_merge: ChildProcessMerge | None = None
         self._early = early
-        self._hooks = _hooks(scope, early, counting=counting, monitoring=monitoring)
+        self._hooks = _hooks(scope, early, counting=counting, monitoring=monitoring, activity=activity)
+        self.activity = self._hooks.activity
         self.hook, self.imports, self._imported = (
             self._hooks.import_hook,
             self._hooks.first_imports,
@@ -481,12 +485,12 @@ def _modified(path: str) -> int:
         return 0
 
 
-def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool) -> Hooks:
+def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool, activity: str) -> Hooks:
     """The hooks of an early start if they fit, else new ones."""
     if early is None:
-        return Hooks(scope, counting=counting, monitoring=monitoring)
+        return Hooks(scope, counting=counting, monitoring=monitoring, activity=activity)
     previous = early.hooks.import_hook
     if previous.counting == counting and (previous.monitor is not None) == monitoring:
         return early.hand_over(scope)
     early.close()
-    return Hooks(scope, counting=counting, monitoring=monitoring)
+    return Hooks(scope, counting=counting, monitoring=monitoring, activity=activity)

@@ -79,6 +79,8 @@ class Settings:
         A file with the tests that need not run; empty to run all.
     progress : str
         A file to which a line is appended for each test that ends; empty for none.
+    activity : str
+        A file in which the process notes what it is doing; empty for none.
     channel : int
         The descriptor of a socket. The process collects the tests and runs those that it is asked for there; -1 for
         a process that runs its tests by itself.
@@ -105,6 +107,7 @@ class Settings:
     status: str = ""
     selection: str = ""
     progress: str = ""
+    activity: str = ""
     channel: int = -1
     environment: dict[str, str | None] = field(default_factory=dict)
 

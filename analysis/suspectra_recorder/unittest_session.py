@@ -10,11 +10,13 @@ import atexit
 import inspect
 import unittest
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 from unittest import loader as loading
 from unittest import suite as suites
 
+from suspectra_recorder.activity import TEST
 from suspectra_recorder.choice import choose
 from suspectra_recorder.explaining import in_unittest
 from suspectra_recorder.explanations import Explanations
@@ -35,7 +37,7 @@ from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
 from suspectra_recorder.unittest_results import listen
-from suspectra_recorder.unittest_suites import distinct_names, leave_out, tests_of
+from suspectra_recorder.unittest_suites import distinct_names, leave_out, succeed_without_tests, tests_of
 
 PATTERNS = ("test*.py", "*_test.py")
 _MAX_MESSAGE = 500
@@ -69,7 +71,15 @@ def start() -> None:
     scope = Scope(settings.workspace, settings.sources, include_tests=settings.include_tests, patterns=PATTERNS)
     about = {"runner": "unittest", "arguments": sys.orig_argv[1:], "folder": _started_in(settings.workspace)}
     try:
-        recorder = Recorder(scope, settings.run, "", about, counting=settings.counts, monitoring=choice.monitoring)
+        recorder = Recorder(
+            scope,
+            settings.run,
+            "",
+            about,
+            counting=settings.counts,
+            monitoring=choice.monitoring,
+            activity=settings.activity,
+        )
     except RecordingError as error:
         report_status(settings, {"problem": error.problem.as_dict()})
         return
@@ -258,7 +268,7 @@ class _Session:
         if left_out:
             leave_out(suite, left_out)
             if len(left_out) == len(names) and self.selection.left_out:
-                _succeed_without_tests()
+                succeed_without_tests()
         self.new += sum(name not in self.known for name in names.values()) if self.known else 0
         self.progress.collected(len(tests) - len(left_out))
         classes: dict[str, list[Any]] = {}
@@ -349,7 +359,8 @@ class _Session:
             return set_up(suite, test, result)
         self.recorder.outside()
         self.set_up = type(test) if set_up.__name__ == "_handleClassSetUp" else None
-        done = set_up(suite, test, result)
+        with self._doing(test):
+            done = set_up(suite, test, result)
         name = self.recorder.share(self.recorder.passed())
         if name:
             owner = type(test) if set_up.__name__ == "_handleClassSetUp" else type(test).__module__
@@ -369,7 +380,8 @@ class _Session:
         self.explanations.begin()
         undo = outcome.listen(result, self.explanations)
         try:
-            return run(test, result)
+            with self._doing(test):
+                return run(test, result)
         except BaseException:
             outcome.verdict = ""  # interrupted: the test did not end
             raise
@@ -380,6 +392,10 @@ class _Session:
                 self._record(test, outcome, time.perf_counter() - began)
             else:
                 self.recorder.discard()
+
+    def _doing(self, test: Any) -> AbstractContextManager[None]:
+        _, line = self._location(test) or ("", 1)
+        return self.recorder.activity.during(TEST, self._name(test), self._path(test), line)
 
     def _record(self, test: Any, outcome: _Outcome, seconds: float) -> None:
         self.progress.ended(failed=outcome.verdict == "failed")
@@ -470,13 +486,6 @@ def _ended(outcome: _Outcome) -> bool:
         outcome.verdict = "passed"
         return True
     return False
-
-
-def _succeed_without_tests() -> None:
-    """No test is affected, which is a success, and from Python 3.12 on unittest has a status of its own for no test."""
-    main = sys.modules.get("unittest.main")
-    if main is not None and "_NO_TESTS_EXITCODE" in vars(main):
-        vars(main)["_NO_TESTS_EXITCODE"] = 0
 
 
 def _owners(name: str) -> tuple[str, str]:

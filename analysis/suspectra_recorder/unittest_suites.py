@@ -6,6 +6,8 @@ import unittest
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from unittest import suite as suites
 
+from suspectra_recorder.instrumentation.own import sys
+
 
 def tests_of(suite: Iterable[object]) -> Iterator[unittest.TestCase]:
     """The tests of a suite and of the suites in it.
@@ -90,3 +92,18 @@ def distinct_names(tests: Sequence[unittest.TestCase], name_of: Callable[[unitte
         before = count[name] = count.get(name, -1) + 1
         names[id(test)] = f"{name}[{before}]" if before else name
     return names
+
+
+def succeed_without_tests() -> None:
+    """Let unittest succeed where no test is affected; from Python 3.12 on it has a status of its own for no test.
+
+    Examples
+    --------
+    >>> succeed_without_tests()
+    >>> import unittest.main
+    >>> getattr(unittest.main, "_NO_TESTS_EXITCODE", 0)
+    0
+    """
+    main = sys.modules.get("unittest.main")
+    if main is not None and "_NO_TESTS_EXITCODE" in vars(main):
+        vars(main)["_NO_TESTS_EXITCODE"] = 0

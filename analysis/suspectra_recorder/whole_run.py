@@ -59,6 +59,30 @@ def switch_off(config: pytest.Config, values: Mapping[str, object]) -> None:
             setattr(config.option, name, value)
 
 
+def file_of_argument(argument: str, root: str) -> str:
+    """Return the file of a ``file::test`` argument, as in node ids.
+
+    Parameters
+    ----------
+    argument : str
+        As on the command line.
+    root : str
+        pytest's rootdir.
+
+    Returns
+    -------
+    str
+        With forward slashes.
+
+    Examples
+    --------
+    >>> file_of_argument("/work/tests/test_cart.py::test_total", "/work")
+    'tests/test_cart.py'
+    """
+    path = os.path.abspath(argument.split("::")[0])
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
 def folders_gone_through(config: pytest.Config, workspace: str) -> set[str]:
     """List the folders in which a run looks for all tests.
 

@@ -33,6 +33,7 @@ ALLOWED = {
     "suspectra_recorder.log.frames.split_json": UNTRUSTED,
     "suspectra_recorder.log.stack.Stack.from_dict": UNTRUSTED,
     "suspectra.recording.summary.summary_of": "what the processes that recorded wrote as JSON",
+    "suspectra.recording.traces.Traces.lines": "what the processes that recorded wrote as JSON",
     "suspectra_recorder.options.Option.combine": "values of the option's own type",
 }
 

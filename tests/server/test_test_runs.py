@@ -163,10 +163,16 @@ def test_a_run_that_a_test_cuts_off_has_failed(client, project, status):
     client.start(project)
     client.command("runTests")
     client.wait(lambda: client.messages)
-    said = f"the run was cut off (its process ended early, with status {status}); the tests that finished are recorded"
+    how = f"(its process ended early, with status {status})"
+    said = f"the run was cut off in tests/test_b.py::test_b {how}; the tests that finished are recorded"
     assert client.messages[-1]["message"] == said
     client.wait(lambda: client.statuses[-1]["failed"] == 1)
-    assert [one["message"] for one in client.suspects()["failedRuns"]] == [said]
+    found = client.suspects()
+    assert found["failedRuns"] == []  # the error says why, also after a restart
+    (error,) = found["collectionErrors"]
+    what = (error["exception"], error["message"], error["file"], error["line"])
+    assert what == ("Crash", f"the run was cut off in tests/test_b.py::test_b {how}", "tests/test_b.py", 4)
+    client.wait(lambda: "the test run failed" in client.statuses[-1]["message"])
 
 
 def test_the_command_line_for_a_terminal_works_when_copied(client, project):

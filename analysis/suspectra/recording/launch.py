@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,11 +16,12 @@ from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.runner import run as run_program
+from suspectra.recording.crash import Crash
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra.recording.summary import summary_of
+from suspectra.recording.traces import Traces
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import describe_output
-from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
@@ -174,42 +175,53 @@ def run(
         selection = _selection(root, since, report, live=live)
     else:
         selection = _selected(only, root if unittest else None) if only else ""
-    handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
-    os.close(handle)
     try:
-        settings = Settings(
-            workspace=root,
-            sources=tuple(sources),
-            include_tests=include_tests,
-            counts=counts,
-            children=children,
-            recorder=recorder or "",
-            run=os.urandom(16).hex(),
-            status=status,
-            selection=selection,
-            progress=str(progress.absolute()) if progress else "",
-        )
-        inject_env(settings, environment, unittest=unittest)
-        logs = _logs(root)
-        ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
-        code = ended.status
-        reported = _read_status(status)
-        if code in _FAILED_TO_START and not reported and _logs(root) == logs and _may_be_pytest(chosen, code):
-            reported = _ask_for_reason(chosen.arguments, code, environment, replace(settings, status=status))
-        new = _logs(root) - logs
-        lines = summary_of(reported, new, root, code)
-        for line in lines:
-            print(f"suspectra: {line}", file=report)
-        cut_off = bool(new) and not reported
-        if code == 0 and (cut_off or any("problem" in line for line in reported)):
-            code = NOT_RECORDED
-        if code not in (0, TESTS_FAILED) or not reported:
-            Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
+        with Traces(root) as traces:
+            settings = Settings(
+                workspace=root,
+                sources=tuple(sources),
+                include_tests=include_tests,
+                counts=counts,
+                children=children,
+                recorder=recorder or "",
+                run=os.urandom(16).hex(),
+                status=traces.status,
+                selection=selection,
+                progress=str(progress.absolute()) if progress else "",
+                activity=traces.activity,
+            )
+            inject_env(settings, environment, unittest=unittest)
+            ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
+            reported, crash = _outcome(traces, settings, chosen, ended, environment)
+            lines = summary_of(reported, crash, root, ended.status)
     finally:
-        os.unlink(status)
         if selection:
             os.unlink(selection)
+    for line in lines:
+        print(f"suspectra: {line}", file=report)
+    code = ended.status
+    if code == 0 and (crash is not None or any("problem" in line for line in reported)):
+        code = NOT_RECORDED
+    if code not in (0, TESTS_FAILED) or not reported:
+        Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
     return INTERRUPTED if ended.interrupted and code not in (0, TESTS_FAILED) else code
+
+
+def _outcome(
+    traces: Traces, settings: Settings, command: Command, ended: Ended, environment: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], Crash | None]:
+    """What the processes of a run said at their end; if they ended before that, the crash, which is recorded."""
+    reported, doing, logs = traces.lines(), traces.doing(), traces.new_logs()
+    if reported:
+        return reported, None
+    if doing or logs:
+        crash = Crash(ended.status, tuple(doing))
+        if not ended.interrupted:
+            crash.record(settings.workspace, settings.run, logs)
+        return [], crash
+    if ended.status in _FAILED_TO_START and _may_be_pytest(command, ended.status):
+        _record_reason(command.arguments, ended.status, environment, settings)
+    return traces.lines(), None
 
 
 def _selection(root: str, since: str | None, report: TextIO, *, live: bool) -> str:
@@ -404,26 +416,13 @@ def _run(program: Program) -> Ended:
         raise UsageError(error.problem) from error
 
 
-def _read_status(path: str) -> list[dict[str, Any]]:
-    lines = []
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        for line in stream:
-            try:
-                lines.append(json.loads(line))
-            except ValueError:
-                continue
-    return lines
-
-
 def _may_be_pytest(command: Command, status: int) -> bool:
     """Whether a command that ended with a status started pytest, or names it and it says that it can't be used so."""
     named = any(os.path.basename(word) in _PYTEST for word in command.arguments)
     return command.runs_pytest or (status == _USAGE_ERROR and named)
 
 
-def _ask_for_reason(
-    arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: Settings
-) -> list[dict[str, Any]]:
+def _record_reason(arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: Settings) -> None:
     """Record why pytest ended before it loaded the recorder: a mistake in its ini file, or a plugin that this names.
 
     Its output went to the terminal only, so it is started once more, to fail again. It may only collect tests, if it
@@ -431,18 +430,9 @@ def _ask_for_reason(
     """
     words = (*arguments, "--collect-only")
     ended = _run(Program(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
-    reported = _read_status(settings.status)
-    if ended.code != status or reported:
-        return reported
+    if ended.code != status or os.path.getsize(settings.status):
+        return
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
     from suspectra_recorder.failure import record_failure  # it imports all of the recorder
 
     record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))
-    return _read_status(settings.status)
-
-
-def _logs(workspace: str) -> set[str]:
-    try:
-        return {name for name in os.listdir(recording_folder(workspace)) if name.endswith(SUFFIX)}
-    except OSError:
-        return set()

@@ -6,6 +6,7 @@ from typing import Any
 
 from suspectra.errors import Problem
 from suspectra.quantity import many
+from suspectra.recording.crash import Crash
 from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
 from suspectra_recorder.log.collection import CollectionError, summary
 from suspectra_recorder.settings import recording_folder
@@ -20,15 +21,15 @@ _ELSEWHERE = (
 )
 
 
-def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int) -> list[str]:
+def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str, code: int) -> list[str]:
     """Summarize a recording in lines; if the tests did not complete, the last line says why.
 
     Parameters
     ----------
     status : list of dict
         What the processes that recorded say of it.
-    new_logs : set of str
-        The names of the logs that they wrote.
+    crash : Crash or None
+        That they ended without saying anything.
     workspace : str
         The folder that was recorded.
     code : int
@@ -41,16 +42,14 @@ def summary_of(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
 
     Examples
     --------
-    >>> summary_of([{"tests": 3}], {"1.log"}, "/work", 0)
+    >>> summary_of([{"tests": 3}], None, "/work", 0)
     ['recorded 3 tests in /work/.suspectra/recording']
     """
     problems = [line["problem"] for line in status if "problem" in line]
     if problems:
         return [str(Problem(**problems[0]))]
-    if not status and new_logs:
-        # whoever ends the process gives its status, so that of pytest has no meaning here
-        how = in_words(code) if code > 128 else f"its process ended early, with status {code}"
-        return [f"the run was cut off ({how}); the tests that finished are recorded"]
+    if crash is not None:
+        return [crash.sentence(workspace)]
     if not status:
         # what a program other than pytest means by its status is not known
         ended = in_words(code) if code > 128 else f"it ended with status {code}"

@@ -57,15 +57,18 @@ class FirstImport(Capture):
         self.imports = imports
         self.path = path
         self.apart = False
+        self.mark = 0
 
     def begin(self) -> None:
         """Begin, if imports are captured."""
         self.apart = self.imports.apart
         if self.apart:
             super().begin()
+        self.mark = self.imports.entered(self.path)
 
     def end(self, failed: bool) -> None:
         """End; a failed import counts for its importer."""
+        self.imports.left(self.mark)
         if not failed:
             self.imports.done(self.name)
         if self.apart:
@@ -100,6 +103,8 @@ class FirstImports:
         All captures of this process.
     apart : bool
         Whether imports are captured; at first they are only noted.
+    entered, left : callable
+        Called with the path of a module before its first import, and with what that returned after it.
 
     Examples
     --------
@@ -132,6 +137,8 @@ class FirstImports:
         self.captures = Captures(hook)
         self.apart = False
         self.ended, self.room = ended, room
+        self.entered: Callable[[str], int] = lambda path: 0
+        self.left: Callable[[int], None] = lambda mark: None
         self._guard = hook.guard
         self._imported: set[str] = set()
         self._original: Callable[..., None] | None = None

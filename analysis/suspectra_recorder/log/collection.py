@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -294,6 +294,34 @@ def describe_output(output: str, workspace_name: Callable[[str], str | None], ro
         place = next(((name, line) for name, line in reversed(names) if name is not None), None)
         return _described(raised[-1]["type"], raised[-1]["message"], place, workspace_name, root, "", None)
     return _described("UsageError", output, None, workspace_name, root, "", None)
+
+
+def at_place(error: CollectionError, place: tuple[str, int] | None, root: str) -> CollectionError:
+    r"""Give an error its place; it counts as long as there is such a file.
+
+    Parameters
+    ----------
+    error : CollectionError
+        An error without a place.
+    place : (str, int) or None
+        A file of the workspace and a line, counted from 1.
+    root : str
+        The workspace.
+
+    Returns
+    -------
+    CollectionError
+        The same error where there is no place.
+
+    Examples
+    --------
+    >>> print(at_place(CollectionError("", "Crash", "it was killed"), ("cart.py", 1), str(folder)))
+    cart.py:1: Crash: it was killed
+    """
+    if place is None:
+        return error
+    file, line = place
+    return replace(error, file=file, line=line, digest=_digest(os.path.join(root, file)), home=file)
 
 
 def _described(

@@ -1,0 +1,142 @@
+"""A run whose process ended before it reported: where that happened, as evidence and in words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from suspectra.recording.endings import in_words
+from suspectra_recorder.activity import COLLECTION, IMPORT, Doing
+from suspectra_recorder.folders import RecordingError
+from suspectra_recorder.log.collection import CollectionError, at_place
+from suspectra_recorder.log.frames import FrameKind, LogDamage
+from suspectra_recorder.log.reader import LogReader, Run
+from suspectra_recorder.log_of_run import LogOfRun
+from suspectra_recorder.scope import Scope
+
+_HEAD = 1 << 20  # bytes of a log in which its first record is
+
+
+@dataclass(frozen=True)
+class Crash:
+    """The end of a run without a report.
+
+    Parameters
+    ----------
+    status : int
+        The exit status of the command; 128 + n if signal n ended it.
+    doing : tuple of Doing
+        What the process did, the outermost first.
+
+    Examples
+    --------
+    >>> doing = (Doing("test", "test_cart.py::test_total", str(folder / "test_cart.py"), 3),)
+    >>> crash = Crash(139, doing)
+    >>> crash.sentence(str(folder))
+    'the run was cut off in test_cart.py::test_total (it was killed by SIGSEGV); the tests that finished are recorded'
+    >>> print(crash.error(str(folder)))
+    test_cart.py:3: Crash: the run was cut off in test_cart.py::test_total (it was killed by SIGSEGV)
+    """
+
+    status: int
+    doing: tuple[Doing, ...] = ()
+
+    def sentence(self, workspace: str) -> str:
+        """Say how and where the run ended.
+
+        Parameters
+        ----------
+        workspace : str
+            The folder that was recorded.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+        """
+        return f"{self._what(workspace)}; the tests that finished are recorded"
+
+    def error(self, workspace: str) -> CollectionError:
+        """Describe the crash as what kept the run from being complete.
+
+        Parameters
+        ----------
+        workspace : str
+            The folder that was recorded.
+
+        Returns
+        -------
+        CollectionError
+            Of the whole run, with the place if it is known.
+        """
+        _, place = self._where(workspace)
+        return at_place(CollectionError("", "Crash", self._what(workspace)), place, workspace)
+
+    def record(self, workspace: str, run: str, logs: Iterable[str]) -> None:
+        """Add the crash to the recording.
+
+        Parameters
+        ----------
+        workspace : str
+            The folder that was recorded.
+        run : str
+            Identifies the run.
+        logs : iterable of str
+            The paths of its logs.
+
+        Examples
+        --------
+        >>> Crash(3).record(str(folder), "8f3a", [])
+        >>> log, = (folder / ".suspectra" / "recording").iterdir()
+        >>> b"its process ended early, with status 3" in log.read_bytes()
+        True
+        """
+        about = next((head for path in logs if (head := _head(path))), {})  # how the tests are run again
+        with contextlib.suppress(RecordingError):
+            log = LogOfRun(workspace, run, "", about)
+            error = replace(self.error(workspace), time=log.now())
+            log.write(FrameKind.ERROR, json.dumps(error.as_dict()).encode())
+            log.close()
+
+    def _what(self, workspace: str) -> str:
+        # whoever ends the process gives its status, so that of pytest has no meaning here
+        how = in_words(self.status) if self.status > 128 else f"its process ended early, with status {self.status}"
+        where, _ = self._where(workspace)
+        return f"the run was cut off{where} ({how})"
+
+    def _where(self, workspace: str) -> tuple[str, tuple[str, int] | None]:
+        """The innermost place in the workspace, in words and as file and line."""
+        name = Scope(workspace).name
+        inside = [(one, file) for one in self.doing if one.path and (file := name(one.path))]
+        imported = next((file for one, file in reversed(inside) if one.what == IMPORT), "")
+        named = next(((one, file) for one, file in reversed(inside) if one.what != IMPORT), None)
+        while_imported = f"while {imported} was imported" if imported else ""
+        if named is None:
+            return (f" {while_imported}" if imported else ""), (imported, 1) if imported else None
+        one, file = named
+        place = (imported, 1) if imported else (file, one.line)
+        if one.what != COLLECTION:
+            return f" in {one.name}{f', {while_imported}' if imported else ''}", place
+        if imported:
+            return f" {while_imported}{f' for {one.name}' if imported != one.name and one.name else ''}", place
+        return (f" while {one.name} was collected", place) if one.name else ("", None)
+
+
+class _Head(LogReader):
+    """Takes from a log what it says of its run, except for what belongs to the log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: dict[str, object] = {}
+
+    def on_run(self, run: Run) -> None:
+        self.fields = {name: value for name, value in run.head.items() if name not in ("started", "worker")}
+
+
+def _head(path: str) -> dict[str, object]:
+    head = _Head()
+    with contextlib.suppress(OSError, LogDamage), open(path, "rb") as stream:
+        head.read(stream.read(_HEAD))  # damaged where it is cut off
+    return head.fields

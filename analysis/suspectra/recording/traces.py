@@ -1,0 +1,109 @@
+"""What a run leaves behind for the program that started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from suspectra_recorder.activity import SIZE, Doing, read_activity
+from suspectra_recorder.log.frames import SUFFIX
+from suspectra_recorder.settings import recording_folder
+
+
+class Traces:
+    r"""The files that the processes of a run write, as a context manager that removes all but the logs.
+
+    Parameters
+    ----------
+    workspace : str
+        The folder that is recorded.
+
+    Attributes
+    ----------
+    status : str
+        The file to which each process appends a line at its end.
+    activity : str
+        The file in which the process notes what it is doing; empty if there is no room for it.
+
+    Examples
+    --------
+    >>> with Traces(str(folder)) as traces:
+    ...     with open(traces.status, "w") as status:
+    ...         _ = status.write('{"tests": 3}\nno JSON\n')
+    ...     traces.lines(), traces.doing(), traces.new_logs()
+    ([{'tests': 3}], [], [])
+    """
+
+    def __init__(self, workspace: str):
+        self._folder = recording_folder(workspace)
+        self._before = self._logs()
+        self._files = [_file(".status"), _file(".activity")]
+        self.status, self.activity = self._files
+        try:
+            with open(self.activity, "wb") as stream:
+                stream.write(bytes(SIZE))
+        except OSError:  # the disk is full
+            self.activity = ""
+
+    def __enter__(self) -> Traces:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for path in self._files:
+            with suppress(OSError):  # Windows removes no file that a process left behind has open
+                os.unlink(path)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Read what the processes said at their end.
+
+        Returns
+        -------
+        list of dict
+            Empty if none got that far.
+        """
+        lines = []
+        with open(self.status, encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                try:
+                    lines.append(json.loads(line))
+                except ValueError:
+                    continue
+        return lines
+
+    def doing(self) -> list[Doing]:
+        """Read what the process of the tests was doing when it ended.
+
+        Returns
+        -------
+        list of Doing
+            The outermost first; empty if it was between two tests.
+        """
+        return read_activity(self.activity) if self.activity else []
+
+    def new_logs(self) -> list[str]:
+        """List the logs that the run made.
+
+        Returns
+        -------
+        list of str
+            Paths, the oldest first.
+        """
+        return [os.path.join(self._folder, name) for name in sorted(self._logs() - self._before)]
+
+    def _logs(self) -> set[str]:
+        try:
+            return {name for name in os.listdir(self._folder) if name.endswith(SUFFIX)}
+        except OSError:
+            return set()
+
+
+def _file(suffix: str) -> str:
+    handle, path = tempfile.mkstemp(prefix="suspectra-", suffix=suffix)
+    os.close(handle)
+    return path
