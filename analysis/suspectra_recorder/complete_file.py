@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from io import BufferedWriter
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os
+
+__builtins__ = own.builtins
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from suspectra_recorder.instrumentation.own import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.invocation import invocation, is_by_module, named_files
 from suspectra_recorder.log.collection import describe
+from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.options import OPTIONS, SUSPECTS
@@ -443,8 +444,6 @@ class _Session:
 
     def _compact(self) -> None:
         if not self.worker and self.settings.channel < 0:  # somebody waits for the process that was asked
-            with StandardLibrary():
-                from suspectra_recorder.log.compaction import compact
             compact(self.recorder.log.folder)
 
     def report(self) -> None:

@@ -25,8 +25,8 @@ from suspectra_recorder.fixture_dependencies import TestFiles
 from suspectra_recorder.folders import RecordingError, folder_name
 from suspectra_recorder.hook_errors import HookErrors
 from suspectra_recorder.instrumentation.own import os, sys, time
-from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import CollectionError, describe, one_line
+from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.progress import Progress
@@ -471,8 +471,6 @@ class _Session:
         report_status(self.settings, {**status, "objection": self.objection, "errors": errors})
 
     def _compact(self) -> None:
-        with StandardLibrary():
-            from suspectra_recorder.log.compaction import compact
         compact(self.recorder.log.folder)
 
 

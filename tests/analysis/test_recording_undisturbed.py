@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
+from suspectra_recorder.log.compaction import MAX_LOGS
+from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
+from suspectra_recorder.record import TestRecord
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"
 RECORDERS = ["probes", "monitoring"] if sys.version_info >= (3, 12) else ["probes"]
@@ -90,6 +93,36 @@ def test_what_a_test_never_puts_back_does_not_hide_how_the_run_ended(tmp_path, r
     seen = [json.loads(line) for line in (tmp_path / "progress").read_text().splitlines()]
     assert seen == [{"tests": 2}, {"failed": False}, {"failed": False}]
     assert not RecordingSource(tmp_path).read().problems
+
+
+@pytest.mark.parametrize("runner", ["pytest", "unittest"])
+def test_what_a_test_never_puts_back_does_not_keep_logs_from_being_merged(tmp_path, runner):
+    logs = tmp_path / ".suspectra" / "recording"
+    logs.mkdir(parents=True)
+    rows = pack_rows([], b"")
+    for number in range(MAX_LOGS):
+        log = LogWriter(str(logs / f"{number:020d}-1.log"))
+        log.write(FrameKind.RUN, json.dumps({"run": str(number), "started": number}).encode())
+        log.write(FrameKind.TEST, with_json(TestRecord(f"test_{number}", "passed").head(number), rows))
+        log.close()
+    (tmp_path / "test_replacing.py").write_text(
+        "import builtins, hashlib, json, os, re, struct, time, unittest, zlib\n\n\n"
+        "def refuse(*_, **__):\n    raise ValueError\n\n\n"
+        "class TestReplacing(unittest.TestCase):\n"
+        "    def test_a(self):\n"
+        "        json.dumps = json.loads = os.listdir = os.unlink = os.open = os.replace = refuse\n"
+        "        os.path.islink = os.urandom = struct.pack = time.time_ns = zlib.compress = refuse\n"
+        "        zlib.decompressobj = hashlib.sha256 = re.compile = builtins.open = refuse\n"
+    )
+    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-B", "-m"]
+    command += ["pytest", "-p", "no:cacheprovider"] if runner == "pytest" else ["unittest"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (merged,) = logs.iterdir()
+    assert merged.name.endswith("-merged.log")
+    evidence = RecordingSource(tmp_path).read()
+    assert not evidence.problems
+    assert len(evidence.tests) == MAX_LOGS + 1
 
 
 def test_the_compiler_warns_again_of_what_is_in_the_cache(tmp_path):

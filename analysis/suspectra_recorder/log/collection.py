@@ -6,18 +6,19 @@ Standard library only: this runs in the process of the tests, in the launcher, a
 from __future__ import annotations
 
 import ast
-import hashlib
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from suspectra_recorder.errors import Problem
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import hashlib, os
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.frames import inside
+
+__builtins__ = own.builtins
 
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
@@ -430,7 +431,7 @@ def _definition(path: str, words: list[str]) -> int:
     with StandardLibrary():
         from suspectra_recorder.instrumentation.source import parse  # seldom needed, and slow to import
     try:
-        tree = parse(Path(path).read_bytes())
+        tree = parse(_content(path))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return 1
     named = {name for word in words for name in re.findall(r"[^\W\d]\w*", word)}
@@ -441,6 +442,11 @@ def _definition(path: str, words: list[str]) -> int:
 
 def _digest(path: str) -> str:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return hashlib.sha256(_content(path)).hexdigest()
     except OSError:
         return ""
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()

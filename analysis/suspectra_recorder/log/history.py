@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json, zlib
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import read_json
+
+__builtins__ = own.builtins
 
 MAX_SCOPE = 1 << 26
 MAX_PASSED_RUNS = 8
