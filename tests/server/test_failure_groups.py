@@ -210,6 +210,27 @@ def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, 
     assert not grouped.messages, "it is said quietly"
 
 
+def test_a_number_is_not_given_again_after_all_tests_passed(grouped, ledger, record):
+    groups = grouped.suspects()["groups"]
+    numbers = {group["id"] for group in groups}
+    files = {ledger / test.partition("::")[0] for group in groups for test in group["tests"]}
+    texts = {path: path.read_text("utf-8") for path in files}
+    for path in files:
+        path.unlink()
+    record(ledger)
+    grouped.wait_for_state("noFailingTests")
+    for path, text in texts.items():
+        path.write_text(text, "utf-8")
+    record(ledger)
+    grouped.wait_for_state("ready")
+    wait_for_groups(grouped, 3)
+    again = [group["id"] for group in grouped.suspects()["groups"]]
+    assert len(again) == 3
+    assert not numbers.intersection(again)
+    grouped.command("selectGroup", ledger.as_uri(), min(numbers))
+    assert current(grouped)["id"] == again[0]
+
+
 def test_one_failing_group_changes_nothing(client, shop):
     client.start(shop)
     answer = client.suspects()

@@ -145,7 +145,11 @@ class FailureGroups:
 
     @classmethod
     def from_spectrum(
-        cls, spectrum: Spectrum, previous: FailureGroups | None = None, decisions: Decisions | None = None
+        cls,
+        spectrum: Spectrum,
+        previous: FailureGroups | None = None,
+        decisions: Decisions | None = None,
+        first_number: int = 1,
     ) -> FailureGroups:
         """Group the failing tests of a spectrum.
 
@@ -157,6 +161,8 @@ class FailureGroups:
             Those of the previous run: groups keep their numbers.
         decisions : Decisions, optional
             The user's decisions about some tests.
+        first_number : int, optional
+            The number of the first group where there are no previous ones.
 
         Returns
         -------
@@ -172,7 +178,7 @@ class FailureGroups:
         parts = found.parts
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
         known = _known(previous)
-        numbers, next_number = _numbers(names, known, previous.next_number if previous else 1)
+        numbers, next_number = _numbers(names, known, previous.next_number if previous else first_number)
         groups = [
             FailureGroup(
                 number, tests, tuple(coverage.tests[test] for test in part.tests if not covered[test]), part.halves

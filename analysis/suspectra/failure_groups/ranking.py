@@ -224,6 +224,7 @@ def rank_groups(
     decisions: Decisions | None = None,
     previous: GroupedRanking | None = None,
     made: Mapping[int, RankedReport] | None = None,
+    first_number: int = 1,
 ) -> GroupedRanking:
     """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for.
 
@@ -243,6 +244,8 @@ def rank_groups(
         That of the previous state. Groups keep their numbers, and what did not change is not ranked again.
     made : mapping of int to RankedReport, optional
         Newer rankings of some of the previous groups, by number.
+    first_number : int, optional
+        The number of the first group where there are no previous ones.
 
     Returns
     -------
@@ -258,7 +261,7 @@ def rank_groups(
     [('t1',), ('t2',)]
     """
     spectrum = without_uses(report.spectrum)
-    state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
+    state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions, first_number)
     last = {one.group.number: one for one in previous.groups} if previous else {}
     reports = {number: one.last_report for number, one in last.items()} | dict(made or {})
     ranked = [

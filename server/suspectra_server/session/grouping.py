@@ -45,6 +45,8 @@ class _GroupingInput:
         Files whose texts are needed, suspects in them or not.
     shown : Ranking or None
         The last ranking of a group.
+    first_number : int
+        The number of the first group where there are no previous ones.
     """
 
     ranked: Ranked
@@ -54,6 +56,7 @@ class _GroupingInput:
     top: int
     texts: tuple[str, ...]
     shown: Ranking | None = None
+    first_number: int = 1
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ class Grouping:
         self._ranked: Ranked | None = None  # over all
         self._groups: GroupedRanking | None = None
         self._current: int | None = None
+        self._first_number = 1  # a client may have kept the numbers of groups that are gone
         self._is_first = False  # the shown ranking was made before the groups
         self._decided = False
         self._whole: Postponed[Ranked] = Postponed(FIRST_STAGE_S, show)  # that of a group may come in time
@@ -133,6 +137,8 @@ class Grouping:
         several = self._groups is not None and len(self._groups.groups) > 1
         if self._ranked is None or (self._ranked.ranking.failed < 2 and not several):
             if ranked is not None and ranked.ranking.state is State.NO_FAILING_TESTS:
+                if self._groups is not None:
+                    self._first_number = self._groups.state.next_number
                 self._groups = self._current = None
             self._whole.take()
             self.shown = None
@@ -232,7 +238,15 @@ class Grouping:
     def _submit(self) -> None:
         if self._ranked is None:
             return
-        given = _GroupingInput(self._ranked, self.decisions, self._groups, self._current, *self._listed(), self.shown)
+        given = _GroupingInput(
+            self._ranked,
+            self.decisions,
+            self._groups,
+            self._current,
+            *self._listed(),
+            self.shown,
+            self._first_number,
+        )
         self._jobs.submit(("groups", self._key), lambda job: _group(given, self._disk, job), self._take)
 
     def _take(self, result: _Grouped | Exception) -> None:
@@ -273,6 +287,7 @@ def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:
         decisions=given.decisions,
         previous=previous,
         made=_made(given.shown),
+        first_number=given.first_number,
     )
     job.check()
     fixed = tuple(plain(title, MAX_TEXT) for title in groups.fixed)
