@@ -387,17 +387,17 @@ def test_pairs_are_right_whether_those_of_states_before_were_wanted_or_not(spect
 def test_a_test_that_clearly_joins_another_is_in_its_group(spectrum):
     spectrum = replace(spectrum, edges=None, edge_rows=None)
     one, *others = (test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if failed)
-    ef = some_failing(spectrum, [one]).counts.ef
+    alone = some_failing(spectrum, [one])
     for other in others:
         both = some_failing(spectrum, [one, other])
-        if clearly_joins(both.rows[both.failing_index[other]], ef, 1, both):
+        if clearly_joins(both.rows[both.failing_index[other]], alone, 1, both):
             assert len(FailureGroups.from_spectrum(both).groups) == 1
 
 
 def test_a_test_that_executes_what_the_others_do_clearly_joins_them_and_one_with_a_place_of_its_own_does_not():
     spectrum = suite([[0, 1], [0, 2], [0, 3], [4, 5], [5]], executed={0: 1, 5: 40})
-    ef = some_failing(spectrum, ["t1", "t2"]).counts.ef
-    joined = [clearly_joins(spectrum.rows[test], ef, 2, spectrum) for test in range(2, 5)]
+    group = some_failing(spectrum, ["t1", "t2"])
+    joined = [clearly_joins(spectrum.rows[test], group, 2, spectrum) for test in range(2, 5)]
     assert joined == [True, False, False]
 
 

@@ -63,13 +63,14 @@ class FirstSuspect:
         FirstSuspect
             No element that the failing tests do not execute, even if it ranks higher.
         """
-        spectrum, wanted = report.spectrum, 1
+        spectrum, wanted = report.spectrum, 32
         ef = spectrum.counts.ef
         while not ef[first := report.top(wanted)].any() and len(first) == wanted:
             wanted *= 8
-        tied = np.flatnonzero(
-            report.level == report.level[first[ef[first] > 0][0]]
-        )  # some may have changed, and be first
+        level = report.level[first]
+        best = level[ef[first] > 0][0]
+        # sorted, since some of a tie may have changed, and come first
+        tied = np.sort(first[level == best]) if level[-1] > best else np.flatnonzero(report.level == best)
         return cls(int(tied[ef[tied] > 0][0]), spectrum.elements, rows, technique)
 
     @classmethod

@@ -158,7 +158,7 @@ def partition(
     return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words)
 
 
-def clearly_joins(row: Row, group: Ints, tests: int, spectrum: Spectrum) -> bool:
+def clearly_joins(row: Row, group: Spectrum, tests: int, spectrum: Spectrum) -> bool:
     """Whether a failing test is explained as well together with a group as alone, like one that fails by its fault.
 
     What that is for other groups is not compared. So it says at once what grouping all tests nearly always says, too.
@@ -167,8 +167,8 @@ def clearly_joins(row: Row, group: Ints, tests: int, spectrum: Spectrum) -> bool
     ----------
     row : ndarray of int32, shape (k,)
         The elements that the test executes.
-    group : ndarray of int32, shape (elements,)
-        How many of the group's tests execute each element.
+    group : Spectrum
+        Of the group's failing tests alone, maybe in the state before; with the same elements.
     tests : int
         How many tests of the group execute a candidate.
     spectrum : Spectrum
@@ -183,19 +183,18 @@ def clearly_joins(row: Row, group: Ints, tests: int, spectrum: Spectrum) -> bool
     --------
     >>> from suspectra.spectrum import Spectrum
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], *[[1, 0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> clearly_joins(spectrum.rows[0], np.array([1, 1, 0]), 1, spectrum)
-    True
-    >>> clearly_joins(spectrum.rows[0], np.array([1, 0, 1]), 1, spectrum)
-    False
+    >>> from suspectra.spectrum import some_failing
+    >>> first, second = (some_failing(spectrum, [test]) for test in ("t1", "t2"))
+    >>> clearly_joins(spectrum.rows[0], first, 1, spectrum), clearly_joins(spectrum.rows[0], second, 1, spectrum)
+    (True, False)
     """
     passing = spectrum.counts.ep
     own = row[spectrum.candidates[row]]
-    shared, all_shared = own[group[own] == tests], np.flatnonzero((group == tests) & spectrum.candidates)
+    shared, pairs = own[group.counts.ef[own] == tests], group.pairs
     if not len(shared):
         return False
-    fewest = int(passing[shared].min())
-    union, alone = _log_choices(tests + 1, fewest), _log_choices(1, int(passing[own].min()))
-    return union - _log_choices(tests, int(passing[all_shared].min())) - alone < ALONE
+    union, alone = (_log_choices(a, int(passing[b].min())) for a, b in ((tests + 1, shared), (1, own)))
+    return union - _log_choices(tests, int(pairs.ep[(pairs.ef == tests) & (pairs.size > 0)].min())) - alone < ALONE
 
 
 def _log_choices(failing: int, passing: int) -> float:

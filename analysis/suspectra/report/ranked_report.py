@@ -252,7 +252,7 @@ class RankedReport:
 
     def _ordered(self, levels: int) -> Ints:
         """The elements of the first levels, in order."""
-        chosen = np.flatnonzero((self.level >= 0) & (self.level < levels))
+        chosen = np.flatnonzero(self.level.astype(np.int32, copy=False).view(np.uint32) < levels)  # -1 is the largest
         level = self.level[chosen]
         if self.spectrum.changed:
             return chosen[np.lexsort((-self.spectrum.changed_for[chosen], level))].astype(np.int32)

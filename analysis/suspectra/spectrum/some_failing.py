@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
-from suspectra.spectrum.changes import difference, identities
-from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.changes import changed_columns, difference, identities
+from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.spectrum import Spectrum
 
 T = TypeVar("T")
@@ -114,27 +114,31 @@ def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
     cache = view.__dict__
     previous_cache = previous.__dict__ if previous is not None else {}
     counted: Counts | None = previous_cache.get("counts")
-    ef = _failing_counts(view, counted, previous)
+    ef, changed = _failing_counts(view, counted, previous)
     counts = cache["counts"] = Counts(ef, whole.counts.ep, len(failing), whole.counts.passed)
     pairs = previous_cache.get("pairs")
     if counted is not None and pairs is not None and not pairs.is_sparse:
-        differs = counted.ep != counts.ep
-        if counted.ef is not counts.ef:
-            differs |= counted.ef != counts.ef
-        changed = np.flatnonzero(differs)
-        cache["pairs"] = pairs.updated(counts, changed)
+        cache["pairs"] = pairs.updated(counts, _changed_columns(counted, counts, changed, whole))
     if view.edges is not None and view.edge_rows is not None and "edge_hit_counts" in whole.__dict__:
         edges = Counts.from_rows([view.edge_rows[i] for i in failing], view.failed[failing], len(view.edges))
         cache["edge_hit_counts"] = Counts(edges.ef, whole.edge_hit_counts.ep, len(failing), whole.counts.passed)
 
 
-def _failing_counts(view: Spectrum, counted: Counts | None, previous: Spectrum | None) -> Ints:
-    """How many failing tests execute each column: what has changed is counted, if that is known."""
+def _changed_columns(previous: Counts, now: Counts, failing: Change, whole: Spectrum) -> Ints:
+    """The columns whose counts differ: in rows of failing tests that changed, or as counts of passing tests."""
+    before, changed = whole.__dict__.get("_change", (None, ()))  # see `Spectrum.follow`
+    if before is not None and before.ep is previous.ep:
+        return changed_columns(previous, now, [*failing, *changed])
+    return np.flatnonzero((previous.ep != now.ep) | (previous.ef != now.ef))
+
+
+def _failing_counts(view: Spectrum, counted: Counts | None, previous: Spectrum | None) -> tuple[Ints, Change]:
+    """How many failing tests execute each column, and the changed rows, of which only these are counted if possible."""
     now = _failing_rows(view)
     if counted is None or previous is None:
-        return Counts.from_rows(now[0], now[1], len(view.elements)).ef
+        return Counts.from_rows(now[0], now[1], len(view.elements)).ef, ()
     removed, added = difference(_failing_rows(previous), now)
-    return counted.updated(removed, added).ef
+    return counted.updated(removed, added).ef, [*removed, *added]
 
 
 def _failing_rows(spectrum: Spectrum) -> tuple[Sequence[Row], Bools, Ints]:

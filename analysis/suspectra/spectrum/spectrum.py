@@ -18,7 +18,7 @@ from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
 from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files, shared_numbers
-from suspectra.spectrum.counts import Change, Counts
+from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
 from suspectra.spectrum.pairs import Pairs
@@ -166,15 +166,11 @@ class Spectrum:
     @cached_property
     def pairs(self) -> Pairs:
         """The candidates by their pair (ef, ep)."""
-        if not self._earlier:
+        before: Pairs | None = self.__dict__.pop("_pairs_before", None)  # see `follow`
+        if before is None:
             return Pairs.among(self.counts, self.candidates)
-        pairs, counts, changed = self._earlier.pop()
-        return pairs.updated(self.counts, changed_columns(counts, self.counts, changed))
-
-    @cached_property
-    def _earlier(self) -> list[tuple[Pairs, Counts, Change]]:
-        """The pairs and counts before a change, and the changed rows, until `pairs` are wanted."""
-        return []
+        counts, changed = self.__dict__["_change"]
+        return before.updated(self.counts, changed_columns(counts, self.counts, changed))
 
     @property
     def suspected(self) -> int:
@@ -446,8 +442,9 @@ class Spectrum:
         if "counts" in known:
             removed, added = difference(previous._rows_and_marks, self._rows_and_marks)
             self.__dict__["counts"] = previous.counts.updated(removed, added)
+            self.__dict__["_change"] = previous.counts, removed + added
             if "pairs" in known and not previous.pairs.is_sparse:
-                self._earlier.append((previous.pairs, previous.counts, removed + added))
+                self.__dict__["_pairs_before"] = previous.pairs  # they are updated when they are wanted
         if "edge_hit_counts" in known and self.edge_rows is not None:
             removed, added = difference(previous._edge_rows_and_marks, self._edge_rows_and_marks)
             self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(removed, added)

@@ -60,8 +60,8 @@ def _expected(shown: Ranking, spectrum: Spectrum) -> FailureGroup | None:
     before = shown.ranked.spectrum
     if before.elements is not spectrum.elements:
         new = []  # the counts of the group are of other elements
-    ef, tests = before.counts.ef, len(group.covered)
-    joined = [test for test in new if clearly_joins(executed.rows[failing[test]], ef, tests, executed)]
+    tests = len(group.covered)
+    joined = [test for test in new if clearly_joins(executed.rows[failing[test]], before, tests, executed)]
     stay = [test for test in group.tests if test in failing]
     covered = [test for test in group.covered if test in failing]
     if not covered:

@@ -189,7 +189,7 @@ class RecordingSource:
             at_import=self._outside(sections, problems),
             edges=self._edges(table.decoded) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
-            runs=tuple(records),
+            runs=records,
             collection_errors=self._collection_errors(),
             stacks=self._stacks.update(notable, self._layout),
             source_of=SourceReader(self.workspace) if self.edges else None,
@@ -282,14 +282,14 @@ class RecordingSource:
 
     # tests
 
-    def _without_deleted(self) -> tuple[list[Record], list[Problem]]:
+    def _without_deleted(self) -> tuple[tuple[Record, ...], list[Problem]]:
         """The records without those of tests whose file is gone."""
-        records = list(self._live.records.values())
+        records = tuple(self._live.records.values())
         there = self._boundary.existing(self._live.files)
         lost = {file: n for file, n in self._live.files.items() if file not in there}
         if lost:
             gone = [r for r in records if r.result.location is not None and r.result.location.file in lost]
-            records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
+            records = tuple(r for r in records if r.result.location is None or r.result.location.file not in lost)
             unknown = {
                 file for r in gone if r.result.location and not self._looked_for(file := r.result.location.file, r)
             }
