@@ -173,7 +173,7 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch):
     def interrupted(*paths):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("suspectra.recording.merging.os.replace", interrupted)
+    monkeypatch.setattr("suspectra_recorder.complete_file.os.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         merge(tmp_path / "out", [shard])
     assert list((tmp_path / "out").iterdir()) == []

@@ -326,7 +326,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     def fails(*paths):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(marks_file.os, "replace", fails)
+    monkeypatch.setattr("suspectra_recorder.complete_file.os.replace", fails)
     assert file.write({"b.py": marks("x = 1", 1)}) is False
     assert (tmp_path / ".suspectra/marks.json").read_bytes() == before
     assert {path.name for path in Path(tmp_path, ".suspectra").iterdir()} == {".gitignore", "marks.json"}
