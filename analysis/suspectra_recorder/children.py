@@ -15,7 +15,6 @@ from suspectra_recorder.child_log import CELLS, FAILURE, MARK, STATE
 from suspectra_recorder.folders import make_recording_folder
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json, mmap, os, struct
-from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, FrameKind, LogDamage, frames, split_json
 from suspectra_recorder.log.locks import is_locked, lock
 from suspectra_recorder.settings import BOOTSTRAP_FOLDER, CHILD_VARIABLE
@@ -354,7 +353,14 @@ def _sweep(above: str) -> None:
 
 
 def _remove(folder: str) -> None:
-    with StandardLibrary():
-        import shutil  # slow to import, and not needed by children
-
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder with all that is in it; links are not followed. A test may have replaced what shutil uses."""
+    with contextlib.suppress(OSError):
+        with os.scandir(folder) as found:
+            entries = list(found)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _remove(entry.path)
+            else:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+        os.rmdir(folder)
