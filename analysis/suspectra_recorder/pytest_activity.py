@@ -44,9 +44,8 @@ class ActivityHooks:
         None
             While it is collected.
         """
-        start = self._activity.begin(COLLECTION, collector.nodeid, str(collector.path))
-        yield
-        self._activity.end(start)
+        with self._activity.during(COLLECTION, collector.nodeid, str(collector.path)):
+            yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -62,6 +61,5 @@ class ActivityHooks:
         None
             While it runs.
         """
-        start = self._activity.begin(TEST, item.nodeid, str(item.path), (item.location[1] or 0) + 1)
-        yield
-        self._activity.end(start)
+        with self._activity.during(TEST, item.nodeid, str(item.path), (item.location[1] or 0) + 1):
+            yield

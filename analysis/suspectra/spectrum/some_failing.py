@@ -48,11 +48,12 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     if selected.all():
         return spectrum
     left_out = np.flatnonzero(~selected).tolist()
+    stays = selected.tolist() if len(left_out) > _FEW else []
 
     def part(items: Iterable[T]) -> tuple[T, ...]:
         """The items of the tests that stay."""
-        if len(left_out) > _FEW:
-            return tuple(compress(items, selected.tolist()))
+        if stays:
+            return tuple(compress(items, stays))
         kept = list(items)
         for test in reversed(left_out):
             del kept[test]
