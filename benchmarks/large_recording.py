@@ -25,7 +25,8 @@ from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import Kind, ModuleMap
 from suspectra_recorder.instrumentation.rewriting import instrument
-from suspectra_recorder.log.frames import FrameKind, LogWriter, frame, pack_rows, with_json
+from suspectra_recorder.log.frames import FrameKind, frame, pack_rows, with_json
+from suspectra_recorder.log.writer import LogWriter
 
 FUNCTIONS = 22  # of each module
 TESTS_IN_A_FILE = 100

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import os, resource, sys
-from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter, with_json
+from suspectra_recorder.log.frames import SUFFIX, FrameKind, with_json
+from suspectra_recorder.log.writer import LogWriter
 from suspectra_recorder.shared_cells import SharedCells
 
 if TYPE_CHECKING:

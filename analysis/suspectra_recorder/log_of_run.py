@@ -9,7 +9,8 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError, make_recording_folder
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import json, os, sys
-from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter
+from suspectra_recorder.log.frames import SUFFIX, FrameKind
+from suspectra_recorder.log.writer import LogWriter
 from suspectra_recorder.packages import installed
 from suspectra_recorder.settings import FOLDER, RECORDING
 

@@ -17,7 +17,8 @@ from suspectra.recording.launch import run
 from suspectra.recording.merging import merge
 from suspectra_recorder.log.collection import MAX_MESSAGE, CollectionError
 from suspectra_recorder.log.compaction import compact
-from suspectra_recorder.log.frames import FrameKind, LogWriter
+from suspectra_recorder.log.frames import FrameKind
+from suspectra_recorder.log.writer import LogWriter
 
 GOOD = "def f(x):\n    if x:\n        return 1\n    return 2\n"
 TESTS = "from good import f\n\ndef test_one():\n    assert f(1) == 1\n\ndef test_two():\n    assert f(0) == 1\n"

@@ -26,7 +26,8 @@ from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
-from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
+from suspectra_recorder.log.frames import FrameKind, pack_rows, with_json
+from suspectra_recorder.log.writer import LogWriter
 from suspectra_server.features.diagnostics import Published
 from suspectra_server.state.documents import Disk, Texts, Units
 from suspectra_server.state.ranking import Ranking

@@ -12,7 +12,8 @@ from suspectra.errors import EvidenceError, UsageError
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.merging import merge
 from suspectra_recorder.instrumentation.rewriting import instrument
-from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
+from suspectra_recorder.log.frames import FrameKind, pack_rows, with_json
+from suspectra_recorder.log.writer import LogWriter
 
 SOURCE = b"def f(a):\n    if a:\n        return 1\n    return 2\n"
 NEWER = b"# new\n" + SOURCE

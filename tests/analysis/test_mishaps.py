@@ -12,7 +12,8 @@ import pytest
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.sources import Sources
-from suspectra_recorder.log.frames import MAGIC, FrameKind, LogWriter, frame, frames, split_json, with_json
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
+from suspectra_recorder.log.writer import LogWriter
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 APP = "def f(a):\n    if a % 2:\n        return a\n    return -a\n"

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import resource
 import struct
 import zlib
 from pathlib import Path
@@ -21,8 +22,9 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
-from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, LogWriter, frame, frames, pack_rows, with_json
-from suspectra_recorder.log.locks import lock
+from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, frame, frames, pack_rows, with_json
+from suspectra_recorder.log.locks import is_locked, lock
+from suspectra_recorder.log.writer import LogWriter
 
 SOURCE = b"""\
 def f(a):
@@ -378,6 +380,53 @@ def test_what_a_running_process_has_not_written_yet_is_no_problem(tmp_path, log,
         assert source.read().problems == ()
     begun.write_bytes(data[:keep])
     assert len(RecordingSource(tmp_path).read().problems) == 1
+
+
+@pytest.mark.parametrize("keep", [0, 9, -5], ids=["empty", "in the magic bytes", "in the last entry"])
+def test_what_a_process_writes_just_before_it_ends_is_read_and_not_reported(tmp_path, log, keep, monkeypatch):
+    log.file("a.py")
+    log.test("one", lines={0: {2}})
+    log.close()
+    data = log.path.read_bytes()
+    log.path.write_bytes(data[:keep])
+
+    def ended(path):
+        log.path.write_bytes(data)
+        return False
+
+    monkeypatch.setattr("suspectra.evidence.recording.log.is_locked", ended)
+    evidence = RecordingSource(tmp_path).read()
+    assert list(lines(evidence)) == ["one"]
+    assert evidence.problems == ()
+
+
+def test_a_log_that_another_process_begins_is_not_found_before_it_is_locked(tmp_path, monkeypatch):
+    seen = []
+    path = tmp_path / "1.log"
+
+    def locked(descriptor):
+        seen.append(path.exists())
+        return lock(descriptor)
+
+    monkeypatch.setattr("suspectra_recorder.log.writer.lock", locked)
+    writer = LogWriter(str(path))
+    assert seen == [False]
+    assert is_locked(path)
+    assert path.read_bytes() == MAGIC
+    assert os.listdir(tmp_path) == ["1.log"]
+    writer.close()
+
+
+def test_a_log_that_can_not_be_begun_leaves_no_file(tmp_path):
+    pid = os.fork()
+    if not pid:  # the limit applies to this child alone
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
+        try:
+            LogWriter(str(tmp_path / "1.log"))
+        except OSError:
+            os._exit(len(os.listdir(tmp_path)))
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def bomb():

@@ -12,7 +12,8 @@ import pytest
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.log.compaction import MAX_LOGS
-from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
+from suspectra_recorder.log.frames import FrameKind, pack_rows, with_json
+from suspectra_recorder.log.writer import LogWriter
 from suspectra_recorder.record import TestRecord
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"

@@ -9,7 +9,8 @@ import time
 import pytest
 
 from suspectra.evidence.boundary import Boundary
-from suspectra_recorder.log.frames import FrameKind, LogWriter
+from suspectra_recorder.log.frames import FrameKind
+from suspectra_recorder.log.writer import LogWriter
 from suspectra_server.session import watching
 from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Cancelled, Jobs

@@ -57,7 +57,8 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
     --------
     After two runs of the same test, only the log of the second one is left:
 
-    >>> from suspectra_recorder.log.frames import FrameKind, LogWriter, with_json
+    >>> from suspectra_recorder.log.frames import FrameKind, with_json
+    >>> from suspectra_recorder.log.writer import LogWriter
     >>> for run in (1, 2):
     ...     log = LogWriter(str(folder / f"{run}.log"))
     ...     log.write(FrameKind.RUN, b'{"run": "%d", "started": %d}' % (run, run))

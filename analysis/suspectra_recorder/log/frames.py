@@ -28,16 +28,13 @@ counted, then a u64 for each bit that is set.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, os, struct, zlib
-from suspectra_recorder.log.locks import lock
+from suspectra_recorder.instrumentation.own import json, struct, zlib
 
 __builtins__ = own.builtins
 
@@ -380,111 +377,3 @@ def inside(path: object) -> str:
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
         raise ValueError(f"a path that leads outside the workspace: {path!r}")
     return path
-
-
-class LogWriter:
-    """One process's log, open for appending.
-
-    Parameters
-    ----------
-    path : str
-        The path of the new file.
-
-    Raises
-    ------
-    OSError
-        When the file can't be made.
-
-    Examples
-    --------
-    >>> log = LogWriter(str(folder / "1.log"))
-    >>> at = log.size
-    >>> log.write(FrameKind.PROBLEM, b"{}")
-    >>> log.payload(at)
-    b'{}'
-    >>> log.close()
-    >>> log.is_open
-    False
-    """
-
-    def __init__(self, path: str):
-        self.path = path
-        self.pid = os.getpid()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
-        lock(self._descriptor)
-        self._identity = _identity(self._descriptor)
-        self.size = os.write(self._descriptor, MAGIC)
-
-    def write(self, kind: FrameKind, payload: bytes) -> None:
-        """Append one frame in a single system call.
-
-        Parameters
-        ----------
-        kind : FrameKind
-            What it is.
-        payload : bytes
-            Its content.
-
-        Raises
-        ------
-        OSError
-            When it could not be written completely. Then nothing more may be written, as frames after an incomplete one
-            are not read.
-        """
-        if self._descriptor >= 0 and os.getpid() == self.pid:
-            self._open_again()
-            data = frame(kind, payload)
-            if os.write(self._descriptor, data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self.size += len(data)
-
-    def _open_again(self) -> None:
-        """Open the file again if the program closed all descriptors, as daemons do; ours may belong to another file
-        now.
-        """
-        try:
-            if _identity(self._descriptor) == self._identity:
-                return
-        except OSError:
-            pass
-        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-        self._descriptor = os.open(self.path, flags)
-        lock(self._descriptor, wait=False)  # a child may have inherited the old descriptor with its lock
-        self._identity = _identity(self._descriptor)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the log can be written."""
-        return self._descriptor >= 0
-
-    def payload(self, offset: int) -> bytes:
-        """Read the payload of the frame at an offset.
-
-        Parameters
-        ----------
-        offset : int
-            The offset of the frame.
-
-        Returns
-        -------
-        bytes
-            The payload.
-        """
-        with open(self.path, "rb") as stream:
-            stream.seek(offset)
-            length, _, _ = FRAME.unpack(stream.read(FRAME.size))
-            return stream.read(length - 1)
-
-    def close(self) -> None:
-        """Close the log, so that others may merge or remove it."""
-        if self._descriptor >= 0:
-            with contextlib.suppress(OSError):
-                if _identity(self._descriptor) == self._identity:
-                    os.close(self._descriptor)
-            self._descriptor = -1
-
-
-def _identity(descriptor: int) -> tuple[int, int]:
-    status = os.fstat(descriptor)
-    return status.st_dev, status.st_ino

@@ -77,33 +77,37 @@ class Log(LogReader):
         name : str
             Its name in problems.
         """
-        self.problems = self._damage
         self._name = name
+        self.problems = self._damage
         try:
-            data = self._appended(path)
+            damage = self._read_on(path)
+            if damage is not None and damage.cause in _UNFINISHED:
+                # its process is about to write the rest, or may have done so meanwhile and ended
+                damage = None if is_locked(path) else self._read_on(path)
         except OSError as error:
-            cause = f"can't be read: {error.strerror or error}"
-            self.problems = [*self._damage, Problem(name, "", cause, RUN_AGAIN)]
+            problem = Problem(name, "", f"can't be read: {error.strerror or error}", RUN_AGAIN)
+            self.problems = [*self._damage, problem]
             return
+        self.problems = list(self._damage)
+        if damage is not None:
+            cause = f"{damage.cause}; nothing after this place was read"
+            if damage.cause == "torn frame":
+                cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
+            self.problems.append(Problem(name, f"byte {damage.offset}", cause, RUN_AGAIN))
+
+    def _read_on(self, path: Path) -> LogDamage | None:
+        """Read what was appended since the last call; return what ended it early."""
+        data = self._appended(path)
         if data is None:
-            return
+            return None
         try:
             self.read(data, checked)
         except Cancelled:
             self.rewind()
             raise
         except LogDamage as damage:
-            place = f"byte {damage.offset}"
-            if damage.cause in _UNFINISHED and is_locked(path):
-                self.problems = list(self._damage)  # its process is about to write the rest
-                return
-            if damage.cause == "torn frame":
-                cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
-            else:
-                cause = f"{damage.cause}; nothing after this place was read"
-            self.problems = [*self._damage, Problem(name, place, cause, RUN_AGAIN)]
-        else:
-            self.problems = list(self._damage)
+            return damage
+        return None
 
     def _appended(self, path: Path) -> bytes | None:
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
