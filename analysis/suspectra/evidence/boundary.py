@@ -142,7 +142,11 @@ class Boundary:
             The selected paths, unchanged.
         """
         folders: dict[str, str | None] = {}
-        return {path for path in paths if (real := self._real(path, folders)) is not None and os.path.exists(real)}
+
+        def exists(path: str) -> bool:
+            return (real := self.real(path)) is not None and os.path.exists(real)
+
+        return {path for path in paths if self._plain_file(path, folders) is not None or exists(path)}
 
     def below(self, paths: Iterable[str]) -> frozenset[str]:
         """Select the paths that lead into the workspace; each folder is resolved once.
@@ -168,17 +172,19 @@ class Boundary:
 
     def _real(self, path: str, folders: dict[str, str | None]) -> str | None:
         """The same as `real`, with a cache of folders."""
+        plain = self._plain_file(path, folders)
+        return self.real(path) if plain is None else plain
+
+    def _plain_file(self, path: str, folders: dict[str, str | None]) -> str | None:
+        """The real path of a file that is no link, with a cache of folders; None for all others."""
         folder, _, name = path.rpartition("/")
         if name in ("", ".", "..") or os.path.basename(name) != name or os.path.isabs(path):
-            return self.real(path)
+            return None
         if folder not in folders:
             folders[folder] = self.real(folder)
         real = folders[folder]
-        try:
-            whole = None if real is None else os.path.join(real, name)
-            return whole if whole is not None and _is_plain_file(whole) else self.real(path)
-        except ValueError:
-            return None  # a null byte
+        whole = None if real is None else os.path.join(real, name)
+        return whole if whole is not None and _is_plain_file(whole) else None
 
     def _follow(self, path: str) -> str | None:
         current, steps = _split(path)
@@ -265,7 +271,7 @@ def _is_plain_file(path: str) -> bool:
     """Whether a path is a file and no link; quicker than to ask where a link leads."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
+    except (OSError, ValueError):  # a null byte
         return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -156,7 +156,7 @@ class Ranker:
             logs = [str(self._root / log) for log in _LOGS]
             watched = (*files, *logs)
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
-            evidence = self._read(source, files)
+            evidence = self._read(source, [states[path] for path in files])
             if self._branch is not None and not self.growing():
                 job.check()
                 evidence = self._since_branch(evidence, self._branch)
@@ -291,12 +291,11 @@ class Ranker:
         self._source = found
         return found
 
-    def _read(self, source: EvidenceSource, watched: Iterable[str]) -> Evidence:
-        """The evidence. It is read again only if its files have changed.
+    def _read(self, source: EvidenceSource, state: Sequence[object]) -> Evidence:
+        """The evidence. It is read again only if the state of its files has changed.
 
         Reading it again could take sources that were edited since for those that ran.
         """
-        state = [state_of(path, self._boundary) for path in watched]
         known = self._last_read
         if known is None or known[0] is not source or known[1] != state:
             known = self._last_read = (source, state, source.read())
