@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, os
+from suspectra_recorder.instrumentation.own import json, os, sys
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope
@@ -40,14 +41,35 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
     try:
         recorder = Recorder(scope, settings.run or os.urandom(16).hex())
     except RecordingError as error:
-        report_status(settings, {"problem": error.problem.as_dict()})
+        report_problem(settings, error.problem)
         return
     recorder.not_collected(describe(scope))
     recorder.log.close()
     report_status(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
 
 
-def report_status(settings: Settings, line: Mapping[str, object]) -> None:
+def report_problem(settings: Settings, problem: Problem) -> None:
+    """Report to the launcher why nothing is recorded; on stderr where even that can't be written, as on a full disk.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings with the path of the launcher's status file.
+    problem : Problem
+        What is reported.
+
+    Examples
+    --------
+    >>> status = folder / "status"
+    >>> report_problem(Settings(status=str(status)), Problem(".suspectra", "", "it is a link", "remove it"))
+    >>> json.loads(status.read_text())["problem"]["cause"]
+    'it is a link'
+    """
+    if not report_status(settings, {"problem": problem.as_dict()}):
+        sys.stderr.write(f"suspectra: {problem}\n")
+
+
+def report_status(settings: Settings, line: Mapping[str, object]) -> bool:
     r"""Append a line to the status file of the launcher.
 
     Parameters
@@ -57,10 +79,16 @@ def report_status(settings: Settings, line: Mapping[str, object]) -> None:
     line : mapping of str to object
         An object that JSON can represent.
 
+    Returns
+    -------
+    bool
+        False when it could not be written.
+
     Examples
     --------
     >>> status = folder / "status"
     >>> report_status(Settings(status=str(status)), {"tests": 12})
+    True
     >>> status.read_text()
     '{"tests": 12}\n'
     """
@@ -69,4 +97,5 @@ def report_status(settings: Settings, line: Mapping[str, object]) -> None:
             with open(settings.status, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps(line) + "\n")
         except OSError:
-            pass
+            return False
+    return True

@@ -15,7 +15,7 @@ from suspectra_recorder.choice import Choice, choose
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.explaining import in_pytest, in_unittest
 from suspectra_recorder.explanations import Explanations
-from suspectra_recorder.failure import record_failure, report_status
+from suspectra_recorder.failure import record_failure, report_problem, report_status
 from suspectra_recorder.fixture_dependencies import SharedSetup, TestFiles
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors, contained, failed
@@ -185,7 +185,7 @@ class _NoRecording:
             terminalreporter.write_line(f"suspectra: {self.problem}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
-        report_status(self.settings, {"problem": self.problem.as_dict()})
+        report_problem(self.settings, self.problem)
 
 
 @contained

@@ -20,7 +20,7 @@ from suspectra_recorder.activity import TEST
 from suspectra_recorder.choice import choose
 from suspectra_recorder.explaining import in_unittest
 from suspectra_recorder.explanations import Explanations
-from suspectra_recorder.failure import report_status
+from suspectra_recorder.failure import report_problem, report_status
 from suspectra_recorder.fixture_dependencies import TestFiles
 from suspectra_recorder.folders import RecordingError, folder_name
 from suspectra_recorder.hook_errors import HookErrors
@@ -81,7 +81,7 @@ def start() -> None:
             activity=settings.activity,
         )
     except RecordingError as error:
-        report_status(settings, {"problem": error.problem.as_dict()})
+        report_problem(settings, error.problem)
         return
     session = _Session(replace(settings, recorder=choice.recorder), recorder, choice.monitoring, choice.objection)
     session.install()

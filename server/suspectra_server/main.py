@@ -14,13 +14,10 @@ from suspectra.compiler_warnings import ignore_compiler_warnings
 from suspectra.errors import UsageError
 from suspectra_server.server import make_server
 from suspectra_server.session.memory import reuse_memory
+from suspectra_server.timing import THREAD_TURN_S
 from suspectra_server.transport import sockets, wire
 from suspectra_server.transport.access import make_token, token_file
 from suspectra_server.transport.logs import BackgroundHandler
-
-_SWITCH_INTERVAL_S = 0.0002
-"""How long a ranking may compute while the loop waits for its turn. With Python's own 5 ms, marks and answers that are
-ready would wait some milliseconds more."""
 
 
 def serve(
@@ -82,7 +79,7 @@ def serve(
     for name in ("pygls", "asyncio", "watchdog"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     streams = None if tcp or ws or unix else wire.guarded_streams()
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    sys.setswitchinterval(THREAD_TURN_S)
     # imported modules stay, and evidence is many objects that stay: so garbage is collected rarely
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

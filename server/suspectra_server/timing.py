@@ -10,6 +10,10 @@ EVIDENCE_DEBOUNCE_S = 0.2
 SAVE_DEBOUNCE_S = 0.05
 """The pause after a save before tests run: formatters save a second time, and *Save All* saves several files."""
 
+THREAD_TURN_S = 0.0002
+"""How long a ranking may compute while the loop waits for its turn. With Python's own 5 ms, marks and answers that are
+ready would wait some milliseconds more."""
+
 PUBLISH_S = 0.15
 """How long marks stay while tests run: those that change with each test can't be read."""
 
