@@ -67,17 +67,37 @@ def test_a_disk_that_fills_up_fails_no_test_and_loses_none_that_was_written(work
     assert len(verdicts(work)) == 40
 
 
-def test_what_can_not_be_written_whole_is_said(tmp_path):
+def status_with_limit(size, work):
+    """The exit status of a child in which no file may become larger."""
     pid = os.fork()
-    if not pid:  # the limit applies to this child alone
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    if not pid:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        os._exit(work())
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_what_can_not_be_written_whole_is_said(tmp_path):
+    def work():
         log = LogWriter(str(tmp_path / "1.log"))
         try:
             log.write(3, b"x" * 500)
         except OSError:
-            os._exit(0)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+            return 0
+        return 1
+
+    assert status_with_limit(100, work) == 0
+
+
+def test_a_log_that_can_not_be_begun_leaves_no_file(tmp_path):
+    def work():
+        try:
+            LogWriter(str(tmp_path / "1.log"))
+        except OSError:
+            return 0
+        return 1
+
+    assert status_with_limit(8, work) == 0
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_full_disk_ends_the_recording_of_c_in_words_and_keeps_what_was_recorded(build_c):

@@ -146,7 +146,7 @@ class Boundary:
         def exists(path: str) -> bool:
             return (real := self.real(path)) is not None and os.path.exists(real)
 
-        return {path for path in paths if self._plain_file(path, folders) is not None or exists(path)}
+        return {path for path in paths if self._plain_file(path, folders) or exists(path)}
 
     def below(self, paths: Iterable[str]) -> frozenset[str]:
         """Select the paths that lead into the workspace; each folder is resolved once.
@@ -167,13 +167,8 @@ class Boundary:
         ['cart.py', 'src/../cart.py']
         """
         folders: dict[str, str | None] = {}
-        found = ((path, self._real(path, folders)) for path in paths)
+        found = ((path, self._plain_file(path, folders) or self.real(path)) for path in paths)
         return frozenset(path for path, real in found if real is not None and not _is_in(self.real_workspace, real))
-
-    def _real(self, path: str, folders: dict[str, str | None]) -> str | None:
-        """The same as `real`, with a cache of folders."""
-        plain = self._plain_file(path, folders)
-        return self.real(path) if plain is None else plain
 
     def _plain_file(self, path: str, folders: dict[str, str | None]) -> str | None:
         """The real path of a file that is no link, with a cache of folders; None for all others."""

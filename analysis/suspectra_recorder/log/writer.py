@@ -12,6 +12,8 @@ from suspectra_recorder.log.locks import lock
 
 __builtins__ = own.builtins
 
+_APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
 
 class LogWriter:
     """One process's log, open for appending.
@@ -41,11 +43,10 @@ class LogWriter:
     def __init__(self, path: str):
         self.path = path
         self.pid = os.getpid()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         folder, name = os.path.split(path)
         # readers must not find it before it is locked and begun, but Windows can't rename open files
         new = os.path.join(folder, f".{name}.tmp") if fcntl is not None else path
-        self._descriptor = os.open(new, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
+        self._descriptor = os.open(new, _APPENDING | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             lock(self._descriptor)
             self._identity = _identity(self._descriptor)
@@ -92,8 +93,7 @@ class LogWriter:
                 return
         except OSError:
             pass
-        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-        self._descriptor = os.open(self.path, flags)
+        self._descriptor = os.open(self.path, _APPENDING)
         lock(self._descriptor, wait=False)  # a child may have inherited the old descriptor with its lock
         self._identity = _identity(self._descriptor)
 

@@ -78,22 +78,20 @@ class Log(LogReader):
             Its name in problems.
         """
         self._name = name
-        self.problems = self._damage
+        found: list[Problem] = []
         try:
             damage = self._read_on(path)
             if damage is not None and damage.cause in _UNFINISHED:
                 # its process is about to write the rest, or may have done so meanwhile and ended
                 damage = None if is_locked(path) else self._read_on(path)
+            if damage is not None:
+                cause = f"{damage.cause}; nothing after this place was read"
+                if damage.cause == "torn frame":
+                    cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
+                found.append(Problem(name, f"byte {damage.offset}", cause, RUN_AGAIN))
         except OSError as error:
-            problem = Problem(name, "", f"can't be read: {error.strerror or error}", RUN_AGAIN)
-            self.problems = [*self._damage, problem]
-            return
-        self.problems = list(self._damage)
-        if damage is not None:
-            cause = f"{damage.cause}; nothing after this place was read"
-            if damage.cause == "torn frame":
-                cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
-            self.problems.append(Problem(name, f"byte {damage.offset}", cause, RUN_AGAIN))
+            found.append(Problem(name, "", f"can't be read: {error.strerror or error}", RUN_AGAIN))
+        self.problems = [*self._damage, *found]
 
     def _read_on(self, path: Path) -> LogDamage | None:
         """Read what was appended since the last call; return what ended it early."""
@@ -122,7 +120,6 @@ class Log(LogReader):
             if identity != self.identity or status.st_size < self.offset:
                 self.rewind()
                 self.identity = identity
-                self.problems = self._damage
             if status.st_size == self.offset and self.offset:
                 return None
             if not self.offset:
