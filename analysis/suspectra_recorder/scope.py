@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import importlib.machinery
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import os
@@ -146,7 +146,8 @@ class Scope:
     def is_test_code(self, path: str) -> bool:
         """Whether a recorded file is test code: a test module, or support code in a folder of tests.
 
-        A folder of tests is called like one (:func:`is_test_folder`) and contains a test module or a conftest.
+        A folder of tests is called like one (:func:`is_test_folder`), and has a test module or a conftest somewhere
+        below it.
 
         Parameters
         ----------
@@ -170,14 +171,13 @@ class Scope:
 
     def _has_tests(self, folder: str) -> bool:
         if folder not in self._holds_tests:
-            try:
-                names = os.listdir(folder)
-            except OSError:
-                names = []
-            self._holds_tests[folder] = any(
-                self.is_test_module(os.path.join(folder, n)) for n in names if n.endswith(".py")
-            )
+            self._holds_tests[folder] = any(self.is_test_module(path) for path in self._modules_below(folder))
         return self._holds_tests[folder]
+
+    def _modules_below(self, folder: str) -> Iterator[str]:
+        for at, folders, names in os.walk(folder):
+            folders[:] = [name for name in folders if self.contains(os.path.join(at, name))]
+            yield from (os.path.join(at, name) for name in names if name.endswith(".py"))
 
     def _add_source(self, source: str) -> None:
         folders = [os.path.join(self.root, source)]

@@ -158,13 +158,16 @@ def test_a_coverage_file_that_is_not_there_is_said_first(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["test", "_test", "unittests", "shop/integration_tests"])
-@pytest.mark.parametrize("called", ["test_cart.py", "cart.py"])
-def test_a_recorded_helper_of_tests_is_test_code(tmp_path, folder, called):
+@pytest.mark.parametrize(
+    ("module", "has_tests"),
+    [("test_cart.py", True), ("unit/cart/test_cart.py", True), ("cart.py", False), (".tox/test_cart.py", False)],
+)
+def test_a_recorded_helper_of_tests_is_test_code(tmp_path, folder, module, has_tests):
     beside = tmp_path / folder
-    beside.mkdir(parents=True)
-    for name in (called, "utility.py"):
-        (beside / name).touch()
-    assert Scope(str(tmp_path)).is_test_code(str(beside / "utility.py")) == (called == "test_cart.py")
+    for path in (beside / module, beside / "utility.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert Scope(str(tmp_path)).is_test_code(str(beside / "utility.py")) == has_tests
 
 
 @pytest.mark.parametrize("folder", ["pytest", "latest", "test_tools", "testing"])
