@@ -304,6 +304,12 @@ def shared_record():
 
 
 @pytest.fixture
+def logged_by(caplog):
+    """The messages of one module. Other modules may log too, in threads that tests before have left."""
+    return lambda module: [record.getMessage() for record in caplog.records if record.name == module.__name__]
+
+
+@pytest.fixture
 def capable():
     """The capabilities of a client that can do everything."""
     return json.loads(json.dumps(CAPABLE))

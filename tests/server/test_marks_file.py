@@ -199,17 +199,17 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_file_costs_one_line_and_is_replaced_with_the_next_mark(tmp_path, caplog, data):
+def test_a_damaged_file_costs_one_line_and_is_replaced_with_the_next_mark(tmp_path, logged_by, data):
     (tmp_path / ".suspectra").mkdir()
     (tmp_path / ".suspectra/marks.json").write_bytes(data)
     (tmp_path / "a.py").touch()
     file = MarksFile(tmp_path)
     assert file.load() == file.load() == {}
-    assert len(caplog.messages) == 1
-    assert "marks.json: the marks in it are not used: " in caplog.text
+    (message,) = logged_by(marks_file)
+    assert "marks.json: the marks in it are not used: " in message
     assert file.write({"a.py": marks("x = 1", 1)})
     assert {path: one.examined for path, one in MarksFile(tmp_path).load().items()} == {"a.py": {1}}
-    assert len(caplog.messages) == 1
+    assert logged_by(marks_file) == [message]
 
 
 def test_a_server_with_a_damaged_file_says_so_once_and_goes_on(session, start_process):
@@ -249,7 +249,7 @@ def test_links_are_refused(session, tmp_path, caplog):
     assert session.file.is_symlink()
 
 
-def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path, caplog):
+def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path, logged_by):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "work").mkdir()
     (tmp_path / "work/.suspectra").symlink_to(tmp_path / "elsewhere")
@@ -260,7 +260,7 @@ def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path, caplog):
     assert file.load() == {}
     assert file.write({}, cleared=True) is False
     assert (tmp_path / "elsewhere/marks.json").read_bytes() == valid()
-    assert len(caplog.records) == 2  # one of reading, one of writing
+    assert len(logged_by(marks_file)) == 2  # one of reading, one of writing
 
 
 def test_in_a_workspace_that_is_not_trusted_marks_are_read_and_none_is_written(session):
@@ -296,12 +296,12 @@ def marks(text, *lines, path="a.py"):
     return FileMarks(Fingerprint(source.digest, source), frozenset(lines))
 
 
-def test_a_workspace_that_can_not_be_written_to_costs_one_line(tmp_path, caplog):
+def test_a_workspace_that_can_not_be_written_to_costs_one_line(tmp_path, logged_by):
     (tmp_path / ".suspectra").write_text("a file")  # refused even to root
     file = MarksFile(tmp_path)
     assert file.write({"a.py": marks("x = 1", 1)}) is file.write({"b.py": marks("x = 1", 1)}) is False
-    assert len(caplog.records) == 1
-    assert "marks can't be written" in caplog.text
+    (message,) = logged_by(marks_file)
+    assert "marks can't be written" in message
 
 
 def test_what_is_beyond_the_limits_is_left_out_oldest_first(tmp_path, monkeypatch, caplog):

@@ -230,15 +230,15 @@ def test_only_the_newest_about_a_subject_is_sent_and_nothing_overtakes():
     assert send_through(*messages) == [b"first", b"answer 1", b"b1", b"a2", b"answer 2", b"answer 1"]
 
 
-def test_too_much_closes_the_connection_but_one_large_message_does_not(monkeypatch, caplog):
+def test_too_much_closes_the_connection_but_one_large_message_does_not(monkeypatch, logged_by):
     monkeypatch.setattr(outbox, "MAX_WAITING", 1000)
     large = b"x" * 5000
     assert send_through((b"small", None), first=large) == [large, b"small"]
     assert send_through((large, None)) == [b"first", large]
     assert send_through(*[(large, "same")] * 9) == [b"first", large]
-    assert not caplog.messages
+    assert not logged_by(outbox)
     assert send_through((large, None), (b"small", None), (b"small", None)) == ["aborted", "gone"]
-    assert len(caplog.messages) == 1
+    assert len(logged_by(outbox)) == 1
 
 
 def test_what_a_newer_message_makes_void():
