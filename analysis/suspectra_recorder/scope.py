@@ -171,13 +171,9 @@ class Scope:
 
     def _has_tests(self, folder: str) -> bool:
         if folder not in self._holds_tests:
-            self._holds_tests[folder] = any(self.is_test_module(path) for path in self._modules_below(folder))
+            modules = (path for path in self.files_below(folder) if path.endswith(".py"))
+            self._holds_tests[folder] = any(map(self.is_test_module, modules))
         return self._holds_tests[folder]
-
-    def _modules_below(self, folder: str) -> Iterator[str]:
-        for at, folders, names in os.walk(folder):
-            folders[:] = [name for name in folders if self.contains(os.path.join(at, name))]
-            yield from (os.path.join(at, name) for name in names if name.endswith(".py"))
 
     def _add_source(self, source: str) -> None:
         folders = [os.path.join(self.root, source)]
@@ -207,6 +203,31 @@ class Scope:
             wanted = wanted or self._folder_is_ours(folder)
             self._folders[folder] = wanted
         return wanted
+
+    def files_below(self, folder: str) -> Iterator[str]:
+        """The files in a folder and in those below it that are the project's own.
+
+        Parameters
+        ----------
+        folder : str
+            Absolute. Links to folders are not followed.
+
+        Yields
+        ------
+        str
+            Absolute, in no particular order.
+
+        Examples
+        --------
+        >>> (folder / ".tox").mkdir()
+        >>> for name in ("cart.py", ".tox/tool.py"):
+        ...     (folder / name).touch()
+        >>> [os.path.basename(path) for path in Scope(str(folder)).files_below(str(folder.resolve()))]
+        ['cart.py']
+        """
+        for at, folders, names in os.walk(folder):
+            folders[:] = [name for name in folders if self.contains(os.path.join(at, name))]
+            yield from (os.path.join(at, name) for name in names)
 
     def _folder_is_ours(self, folder: str) -> bool:
         if folder == self.root:

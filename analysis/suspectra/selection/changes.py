@@ -307,11 +307,7 @@ def _is_report(page: bytes | None) -> bool:
 
 
 def _walk(root: str) -> list[str]:
-    scope, found = Scope(root), []
-    for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if scope.contains(os.path.join(folder, name))]
-        found += [os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/") for name in files]
-    return found
+    return [os.path.relpath(path, root).replace(os.sep, "/") for path in Scope(root).files_below(root)]
 
 
 def _conftests(workspace: Workspace, versions: Iterable[Version]) -> frozenset[str]:
