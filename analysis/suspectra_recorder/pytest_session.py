@@ -28,6 +28,7 @@ from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
+from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.options import OPTIONS, SUSPECTS
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.pytest_activity import ActivityHooks
@@ -197,6 +198,7 @@ class _Session:
         self.worker = worker
         self.choice = choice
         self.reruns = False
+        self.numbered: dict[pytest.Item, str] = {}  # names of those whose node id an earlier one has
         self.current = ""
         self.attempts = Attempts()
         self.setups = 0
@@ -244,7 +246,7 @@ class _Session:
             self.recorder.record_children()
         self.selection, self.progress = selection, Progress(progress)
         selection.shorten(self.config)
-        self.new = selection.apply(session.items, self.config)
+        self.new = selection.apply(session.items, self.config, self._name)
         self.progress.collected(len(session.items))
 
     def pytest_report_header(self) -> str | None:
@@ -282,12 +284,13 @@ class _Session:
             self.tried.add(report.nodeid)
         if report.failed:
             self.broken.add(file)
-        elif not inner and file.endswith(".py"):
+        elif not inner and os.path.isfile(os.path.join(str(self.config.rootpath), file)):
             self.whole.add(file)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        names = [item.nodeid for item in items]  # before any of them is deselected
+        names = distinct_names([item.nodeid for item in items])  # before any of them is deselected
+        self.numbered = {item: name for item, name in zip(items, names, strict=True) if name != item.nodeid}
         yield
         if self.worker in ("", "gw0"):
             root = str(self.config.rootpath)
@@ -301,7 +304,7 @@ class _Session:
             through = folders_gone_through(self.config, self.recorder.scope.root)
             self.recorder.collected(files, {"", *through, *self._all_tried(names, partly)})
         if self.selection is not None:
-            self.new = self.selection.apply(items, self.config)
+            self.new = self.selection.apply(items, self.config, self._name)
         for item in items:
             self._files_of(item)  # record them now, after they were imported
         self.test_files.imported()
@@ -349,7 +352,7 @@ class _Session:
         seconds = sum(attempt.seconds for attempt in self.attempts.all)
         self.recorder.test(
             TestRecord(
-                item.nodeid,
+                self._name(item),
                 last.verdict,
                 last.phases,
                 last.message,
@@ -432,14 +435,8 @@ class _Session:
         if self.ended:
             return
         self.ended = True
-        for step in (
-            self.explanations.undo,
-            self.undo,
-            self._note_failure,
-            self.recorder.stop,
-            self.report,
-            self._compact,
-        ):
+        undo = (self.explanations.undo, self.undo)
+        for step in (*undo, self._note_failure, self.recorder.stop, self.report, self._compact):
             self.attempt("the end", step)
 
     def _compact(self) -> None:
@@ -455,6 +452,9 @@ class _Session:
             report_status(
                 self.settings, {**status, "monitoring": self.choice.monitoring, "objection": self.choice.objection}
             )
+
+    def _name(self, item: pytest.Item) -> str:
+        return self.numbered.get(item, item.nodeid)
 
     def _files_of(self, item: pytest.Item) -> tuple[int, ...]:
         return self.test_files.numbers(str(item.path), parted=isinstance(item, pytest.Function))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -149,7 +149,7 @@ class Selection:
             if getattr(config.option, "tbstyle", "auto") == "auto":
                 config.option.tbstyle = "line"
 
-    def apply(self, items: list[pytest.Item], config: pytest.Config) -> int:
+    def apply(self, items: list[pytest.Item], config: pytest.Config, name_of: Callable[[pytest.Item], str]) -> int:
         """Deselect tests that need not run, and put the others in order.
 
         Parameters
@@ -158,6 +158,8 @@ class Selection:
             The tests that were collected. It is changed.
         config : pytest.Config
             Its plugins are told what is deselected.
+        name_of : callable
+            Gives the name by which a test is recorded.
 
         Returns
         -------
@@ -174,7 +176,7 @@ class Selection:
         ...     nodeid = property(str.__str__)
         >>> items = [Item("test_a"), Item("test_b"), Item("test_c"), Item("test_d")]
         >>> left_out = {"test_a": sys.version.split()[0], "test_b": "3.1.4"}
-        >>> Selection(left_out, ["test_c"], first=["test_c"]).apply(items, config)
+        >>> Selection(left_out, ["test_c"], first=["test_c"]).apply(items, config, str)
         without test_a
         1
         >>> items
@@ -183,26 +185,26 @@ class Selection:
         python = sys.version.split()[0]
         if self.only is not None:
             only = set(self.only)
-            needless = [item for item in items if item.nodeid not in only]
+            needless = [item for item in items if name_of(item) not in only]
         else:
-            needless = [item for item in items if self.left_out.get(item.nodeid) == python]
+            needless = [item for item in items if self.left_out.get(name_of(item)) == python]
         if needless:
             gone = set(map(id, needless))
             config.hook.pytest_deselected(items=needless)
             items[:] = [item for item in items if id(item) not in gone]
         if self.first:
-            _order(items, self.first)
+            _order(items, self.first, name_of)
         known = {*self.left_out, *self.chosen}
-        return 0 if self.only is not None else sum(item.nodeid not in known for item in items)
+        return 0 if self.only is not None else sum(name_of(item) not in known for item in items)
 
 
-def _order(items: list[pytest.Item], first: Sequence[str]) -> None:
+def _order(items: list[pytest.Item], first: Sequence[str], name_of: Callable[[pytest.Item], str]) -> None:
     """Sort tests by a list of names; those that share a fixture come together, where the first of them comes."""
     places = {name: number for number, name in enumerate(first)}
     units = {id(item): _unit(item) for item in items}
     earliest: dict[str, int] = {}
     for item in items:
-        unit, place = units[id(item)], places.get(item.nodeid, len(places))
+        unit, place = units[id(item)], places.get(name_of(item), len(places))
         earliest[unit] = min(place, earliest.get(unit, place))
     items.sort(key=lambda item: earliest[units[id(item)]])
 

@@ -29,6 +29,7 @@ from suspectra_recorder.log.collection import CollectionError, describe, one_lin
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
+from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
@@ -37,7 +38,7 @@ from suspectra_recorder.selection import Selection
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks
 from suspectra_recorder.unittest_results import listen
-from suspectra_recorder.unittest_suites import distinct_names, leave_out, succeed_without_tests, tests_of
+from suspectra_recorder.unittest_suites import leave_out, succeed_without_tests, tests_of
 
 PATTERNS = ("test*.py", "*_test.py")
 _MAX_MESSAGE = 500
@@ -258,7 +259,8 @@ class _Session:
             return run(suite, result, *arguments, **more)  # a part of what is being run
         tests = [test for test in tests_of(suite) if type(test).__module__ != _OWN]
         take_tests(self.recorder.scope, map(self._path, tests), "")
-        names = self.names = distinct_names(tests, self._name)
+        different = {id(test): self._name(test) for test in tests}
+        names = self.names = dict(zip(different, distinct_names(list(different.values())), strict=True))
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
         untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from unittest import suite as suites
 
 from suspectra_recorder.instrumentation.own import sys
@@ -60,38 +60,6 @@ def leave_out(suite: suites.BaseTestSuite, left_out: Collection[int]) -> None:
     for test in suite._tests:
         if isinstance(test, suites.BaseTestSuite):
             leave_out(test, left_out)
-
-
-def distinct_names(tests: Sequence[unittest.TestCase], name_of: Callable[[unittest.TestCase], str]) -> dict[int, str]:
-    """Name the tests of a suite, and number those of the same method from the second one on.
-
-    The first one keeps its name: where it is alone, as where a part of the tests runs, it is the same test.
-
-    Parameters
-    ----------
-    tests : sequence of unittest.TestCase
-        In the order of the suite.
-    name_of : callable
-        Names a test by its method.
-
-    Returns
-    -------
-    dict of int to str
-        By the ``id`` of the test.
-
-    Examples
-    --------
-    >>> cases = [unittest.FunctionTestCase(function) for function in (print, len, print)]
-    >>> list(distinct_names(cases, lambda case: case._testFunc.__name__).values())
-    ['print', 'len', 'print[1]']
-    """
-    names: dict[int, str] = {}
-    count: dict[str, int] = {}
-    for test in {id(test): test for test in tests}.values():
-        name = name_of(test)
-        before = count[name] = count.get(name, -1) + 1
-        names[id(test)] = f"{name}[{before}]" if before else name
-    return names
 
 
 def succeed_without_tests() -> None:

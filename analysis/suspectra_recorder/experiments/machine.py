@@ -29,6 +29,7 @@ from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboar
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, time
 from suspectra_recorder.named_tests import take_tests
+from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.scope import Scope, test_patterns
 from suspectra_recorder.tracebacks import raised_by_example, type_names
 from suspectra_recorder.unseen import imported_files
@@ -138,6 +139,7 @@ class _Machine:
         self._names: dict[str, str | None] = {}  # by path: None for what experiments may not alter
         self._modules: list[pytest.Module] = []
         self._errors: list[str] = []
+        self._test_names: dict[pytest.Item, str] = {}
         self._excluded: dict[str, str] = {}
         self._examples: dict[str, int] = {}
         self._attempt = Attempt()
@@ -175,23 +177,26 @@ class _Machine:
             said = str(report.longrepr).strip().splitlines()[-1].removeprefix("E ").strip()
             self._errors.append(f"{report.nodeid}: {said}")
 
-    @pytest.hookimpl(hookwrapper=True)
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
+        names = dict(
+            zip(items, distinct_names([item.nodeid for item in items]), strict=True)
+        )  # as a recording names them
         yield
-        names = frozenset(self.order.tests)
-        wanted = [item for item in items if item.nodeid in names]
-        for item in wanted:
-            self._examples[item.nodeid] = _use_same_examples(item)
+        wanted = frozenset(self.order.tests)
+        self._test_names = {item: name for item in items if (name := names.get(item, item.nodeid)) in wanted}
+        for item, name in self._test_names.items():
+            self._examples[name] = _use_same_examples(item)
             for marker in item.iter_markers():
                 if marker.name in self.order.excluded:
-                    self._excluded[item.nodeid] = marker.name
-        items[:] = [item for item in wanted if item.nodeid not in self._excluded]
+                    self._excluded[name] = marker.name
+        items[:] = [item for item, name in self._test_names.items() if name not in self._excluded]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Answer until nobody asks any more; the session has no end that others could write about."""
-        self.items = {item.nodeid: item for item in session.items}
+        self.items = {self._test_names[item]: item for item in session.items}
         for kind in self.kinds.values():
             kind.prepare()
         self.pauses.begin(session.config, lambda path: self._name_of(path) is not None)
@@ -323,7 +328,7 @@ class _Machine:
         self._check, self._unaltered = None, job["kind"] == "trace"
         self._slow_fixtures.clear()
         kind = self.kinds[job["kind"]]
-        steps, examples = request["steps"], self._examples[item.nodeid]  # a repaired test goes through them all
+        steps, examples = request["steps"], self._examples[request["test"]]  # a repaired test goes through them all
         self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
@@ -368,7 +373,9 @@ class _Machine:
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
-            if self._examples.get(item.nodeid, 1) == 1:  # the first failing example of a property need not be the least
+            if (
+                self._examples[self._test_names[item]] == 1
+            ):  # the first failing example of a property need not be the least
                 self._types = self._types or type_names(call.excinfo.value)
             if self._unaltered and self._check is None:
                 name, is_test = call.excinfo.type.__name__, self.hook.is_test_code
