@@ -36,10 +36,10 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     numbers: dict[str, int] = {}
     distinct = []
     for name in names:
-        own_name = name
-        while own_name in seen or (own_name != name and own_name in taken):
+        candidate = name
+        while candidate in seen or (candidate != name and candidate in taken):
             numbers[name] = numbers.get(name, 0) + 1
-            own_name = f"{name}[{numbers[name]}]"
-        seen.add(own_name)
-        distinct.append(own_name)
+            candidate = f"{name}[{numbers[name]}]"
+        seen.add(candidate)
+        distinct.append(candidate)
     return distinct

@@ -198,7 +198,7 @@ class _Session:
         self.worker = worker
         self.choice = choice
         self.reruns = False
-        self.numbered: dict[pytest.Item, str] = {}  # names of those whose node id an earlier one has
+        self.numbered: dict[pytest.Item, str] = {}  # whose node id an earlier one has
         self.current = ""
         self.attempts = Attempts()
         self.setups = 0
@@ -284,7 +284,7 @@ class _Session:
             self.tried.add(report.nodeid)
         if report.failed:
             self.broken.add(file)
-        elif not inner and os.path.isfile(os.path.join(str(self.config.rootpath), file)):
+        elif not inner and (file.endswith(".py") or os.path.isfile(os.path.join(str(self.config.rootpath), file))):
             self.whole.add(file)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

@@ -180,9 +180,8 @@ class _Machine:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
-        names = dict(
-            zip(items, distinct_names([item.nodeid for item in items]), strict=True)
-        )  # as a recording names them
+        as_recorded = distinct_names([item.nodeid for item in items])
+        names = dict(zip(items, as_recorded, strict=True))
         yield
         wanted = frozenset(self.order.tests)
         self._test_names = {item: name for item in items if (name := names.get(item, item.nodeid)) in wanted}
@@ -373,9 +372,8 @@ class _Machine:
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
-            if (
-                self._examples[self._test_names[item]] == 1
-            ):  # the first failing example of a property need not be the least
+            # the first failing example of a property need not be the least
+            if self._examples[self._test_names[item]] == 1:
                 self._types = self._types or type_names(call.excinfo.value)
             if self._unaltered and self._check is None:
                 name, is_test = call.excinfo.type.__name__, self.hook.is_test_code
