@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
 
+K = TypeVar("K", bound=Hashable)
 
-def distinct_names(names: Sequence[str]) -> list[str]:
+
+def distinct_names(names: Mapping[K, str]) -> dict[K, str]:
     """Number tests of the same name, from the second one on.
 
     The first one keeps its name: where it is alone, as where a part of the tests runs, it is the same test.
 
     Parameters
     ----------
-    names : sequence of str
-        The tests, in the order in which they were collected.
+    names : mapping of hashable to str
+        The name of each test, in the order in which they were collected.
 
     Returns
     -------
-    list of str
+    dict of hashable to str
         A name for each, which no other one has.
 
     Examples
     --------
-    >>> distinct_names(["print", "len", "print", "print[1]", "print"])
-    ['print', 'len', 'print[2]', 'print[1]', 'print[3]']
+    >>> distinct_names(dict(enumerate(["print", "len", "print", "print[1]", "print"])))
+    {0: 'print', 1: 'len', 2: 'print[2]', 3: 'print[1]', 4: 'print[3]'}
     """
-    taken = set(names)
-    if len(taken) == len(names):
-        return list(names)
-    seen: set[str] = set()
+    taken = set(names.values())
     numbers: dict[str, int] = {}
-    distinct = []
-    for name in names:
-        candidate = name
-        while candidate in seen or (candidate != name and candidate in taken):
-            numbers[name] = numbers.get(name, 0) + 1
-            candidate = f"{name}[{numbers[name]}]"
-        seen.add(candidate)
-        distinct.append(candidate)
+    distinct = {}
+    for test, name in names.items():
+        if name in numbers:
+            while (numbered := f"{name}[{numbers[name]}]") in taken:
+                numbers[name] += 1
+            taken.add(numbered)
+            distinct[test] = numbered
+        else:
+            numbers[name] = 1
+            distinct[test] = name
     return distinct

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -289,20 +289,20 @@ class _Session:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        names = distinct_names([item.nodeid for item in items])  # before any of them is deselected
-        self.numbered = {item: name for item, name in zip(items, names, strict=True) if name != item.nodeid}
+        names = distinct_names({item: item.nodeid for item in items})  # before any of them is deselected
+        self.numbered = {item: name for item, name in names.items() if name != item.nodeid}
         yield
         if self.worker in ("", "gw0"):
             root = str(self.config.rootpath)
             partly = {file_of_argument(a, root) for a in self.config.args if "::" in a}
             whole = set() if self._last_failed else self.whole - self.broken - partly
             files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
-            for name in names:
+            for name in names.values():
                 file = name.split("::")[0]
                 if file in files:
                     files[file].append(name)
             through = folders_gone_through(self.config, self.recorder.scope.root)
-            self.recorder.collected(files, {"", *through, *self._all_tried(names, partly)})
+            self.recorder.collected(files, {"", *through, *self._all_tried(names.values(), partly)})
         if self.selection is not None:
             self.new = self.selection.apply(items, self.config, self._name)
         for item in items:
@@ -323,7 +323,7 @@ class _Session:
         """Whether pytest leaves out files in which nothing failed."""
         return bool(getattr(self.config.option, "lf", False))
 
-    def _all_tried(self, names: list[str], partly: set[str]) -> set[str]:
+    def _all_tried(self, names: Iterable[str], partly: set[str]) -> set[str]:
         """The node ids that were tried; see :class:`suspectra_recorder.log.history.WholeFiles`."""
         tried = set()
         for name in {*self.tried, *names}:

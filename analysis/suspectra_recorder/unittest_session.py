@@ -259,8 +259,7 @@ class _Session:
             return run(suite, result, *arguments, **more)  # a part of what is being run
         tests = [test for test in tests_of(suite) if type(test).__module__ != _OWN]
         take_tests(self.recorder.scope, map(self._path, tests), "")
-        different = {id(test): self._name(test) for test in tests}
-        names = self.names = dict(zip(different, distinct_names(list(different.values())), strict=True))
+        names = self.names = distinct_names({id(test): self._name(test) for test in tests})
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
         untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]

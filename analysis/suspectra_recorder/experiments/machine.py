@@ -180,8 +180,7 @@ class _Machine:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
-        as_recorded = distinct_names([item.nodeid for item in items])
-        names = dict(zip(items, as_recorded, strict=True))
+        names = distinct_names({item: item.nodeid for item in items})  # as a recording names them
         yield
         wanted = frozenset(self.order.tests)
         self._test_names = {item: name for item in items if (name := names.get(item, item.nodeid)) in wanted}
