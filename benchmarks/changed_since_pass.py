@@ -54,7 +54,7 @@ class Change:
     def rank(self, changed: Ints) -> float:
         """The rank of the best faulty statement, the mean over its tie."""
         spectrum = self.subject.spectrum
-        failing = [spectrum.tests[test] for test in np.flatnonzero(spectrum.failed)]
+        failing = [spectrum.tests[test] for test in np.flatnonzero(spectrum.failed).tolist()]
         seen = replace(spectrum, changed=dict.fromkeys(failing, changed.astype(np.int32)))
         report = make_technique("evidence").localize(seen, self.subject.program)
         return min(report.suspect_of(int(element)).rank_average for element in self.subject.faulty)

@@ -88,7 +88,7 @@ def compose(subjects: Sequence[Subject], raised: Tracebacks) -> Composed:
     ends = [part.astype(np.int32)[kept] for part in (source, target, function)]
     files = np.array([number.get(path, -1) for path in file.tolist()], np.int32)[kept]
     edges = Edges(files, ends[0], ends[1], ends[2], base.edges.kind)
-    failing = [{spectrum.tests[i] for i in np.flatnonzero(spectrum.failed)} for spectrum in spectra]
+    failing = [{spectrum.tests[i] for i in np.flatnonzero(spectrum.failed).tolist()} for spectrum in spectra]
     names = list(dict.fromkeys([*base.tests, *sorted(set().union(*failing[1:]))]))
     seen, rows, edge_rows, places = {}, [], [], []
     for name in names:
@@ -226,7 +226,7 @@ def one_fault(subjects: Sequence[Subject], raised: Tracebacks, technique: Techni
         grouped = rank_groups(report, technique, subject.program)
         if len(grouped.groups) > 1:
             split.append(subject.name)
-        names = [subject.spectrum.tests[i] for i in np.flatnonzero(subject.spectrum.failed)]
+        names = [subject.spectrum.tests[i] for i in np.flatnonzero(subject.spectrum.failed).tolist()]
         ranks["one ranking"].append([rank_of(report, subject.faulty.tolist())])
         ranks["one per test"].append(alone(subject.spectrum, subject, names, technique))
         ranks["groups"].append([rank_of(best_group(grouped, names).report, subject.faulty.tolist())])

@@ -69,7 +69,7 @@ class FailingTests:
     @cached_property
     def names(self) -> list[str]:
         """By name."""
-        return sorted(self.spectrum.tests[i] for i in np.flatnonzero(self.spectrum.failed))
+        return sorted(self.spectrum.tests[i] for i in np.flatnonzero(self.spectrum.failed).tolist())
 
     @cached_property
     def passing(self) -> Ints:

@@ -68,7 +68,7 @@ class Suspicion(Suspects):
         localizer.update(evidence)
         ranked = localizer.groups().groups
         self._source_of = evidence.program.source_of if evidence.program is not None else None
-        self._seconds = {test.name: test.seconds for test in evidence.tests if test.verdict.failing}
+        self._seconds = {test.name: test.seconds for test in evidence.failing}
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)
         self._groups = [

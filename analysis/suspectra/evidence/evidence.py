@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
-from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
@@ -23,7 +22,7 @@ from suspectra.observation import Observation
 from suspectra.program import Program
 from suspectra.program.languages import is_c
 from suspectra.reported_paths import ReportedPaths
-from suspectra.spectrum import Edges, Elements, Function, Spectrum
+from suspectra.spectrum import Edges, Elements, Function, Spectrum, chosen
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
 
@@ -109,7 +108,7 @@ class Outcomes(NamedTuple):
 
     Parameters
     ----------
-    names : tuple of str
+    names : sequence of str
         Their names.
     failing : ndarray of bool, shape (tests,)
         Whether each counts as failed.
@@ -123,7 +122,7 @@ class Outcomes(NamedTuple):
     (('test_a', 'test_b'), [True, False], [True, False])
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     failing: Bools
     counted: Bools
 
@@ -186,11 +185,11 @@ class Evidence:
     ----------
     source : str
         The name of its origin in messages.
-    tests : tuple of TestResult
+    tests : sequence of TestResult
         In the order of the run, with skipped tests.
     files : tuple of MeasuredFile
         The measured files.
-    rows : tuple of ndarray of int32
+    rows : sequence of ndarray of int32
         For each test the sorted indices of the statements that it executed, over all `files` in order. A reader that
         reads again returns the same array objects for tests that did not change.
     at_import : ndarray of int32, shape (k,)
@@ -199,7 +198,7 @@ class Evidence:
         Traversed control flow, where it was measured.
     problems : tuple of Problem
         All that could not be read or matched; nothing is dropped silently.
-    runs : tuple, optional
+    runs : sequence, optional
         Identifies the run of each test. A reader that sets it guarantees that tests with equal values executed the same
         statements in every file that is the same object as before.
     collection_errors : tuple of CollectionError
@@ -244,13 +243,13 @@ class Evidence:
     """
 
     source: str
-    tests: tuple[TestResult, ...]
+    tests: Sequence[TestResult]
     files: tuple[MeasuredFile, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     at_import: Row
     edges: EdgeEvidence | None = None
     problems: tuple[Problem, ...] = ()
-    runs: tuple[Hashable, ...] = ()
+    runs: Sequence[Hashable] = ()
     collection_errors: tuple[CollectionError, ...] = ()
     stacks: Mapping[str, Stack] = field(default_factory=dict)
     source_of: Callable[[str], bytes | None] | None = None
@@ -317,12 +316,12 @@ class Evidence:
         """
         outcomes = self.outcomes or Outcomes.from_tests(self.tests)
         counted = outcomes.counted
-        tests = _take(outcomes.names, counted)
+        tests = chosen(outcomes.names, counted)
         failed = outcomes.failing[counted]
-        rows = _take(self.rows, counted)
-        edge_rows = _take(self.edges.rows, counted) if self.edges else None
-        edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None
-        runs = _take(self.runs, counted) if self.runs else ()
+        rows = chosen(self.rows, counted)
+        edge_rows = chosen(self.edges.rows, counted) if self.edges else None
+        edge_counts = chosen(self.edges.counts, counted) if self.edges and self.edges.counts else None
+        runs = chosen(self.runs, counted) if self.runs else ()
         if previous is not None and previous.elements.versions is self.files:
             self.__dict__["elements"] = previous.elements  # avoids comparing file by file
         candidates = self.candidates(include_tests)
@@ -494,7 +493,3 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
 def _candidates(elements: Elements, include_tests: bool) -> Bools:
     files = cast("tuple[MeasuredFile, ...]", elements.versions)
     return np.asarray(np.array([include_tests or not file.is_test for file in files], np.bool_)[elements.file])
-
-
-def _take(items: Sequence[T], selected: Bools) -> tuple[T, ...]:
-    return tuple(items) if selected.all() else tuple(compress(items, selected.tolist()))

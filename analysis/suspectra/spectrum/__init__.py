@@ -1,6 +1,7 @@
 """Spectra: which elements and control-flow edges each test executes, and the counts over all tests."""
 
 from suspectra.spectrum.changed_rows import ChangedRows, changes_by_git
+from suspectra.spectrum.chunks import Chunks, chosen
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
 from suspectra.spectrum.elements import Elements, Function
@@ -14,6 +15,7 @@ from suspectra.spectrum.uses import SpectrumWithUses, is_only_read, without_uses
 __all__ = [
     "FIRST_OUTCOME",
     "ChangedRows",
+    "Chunks",
     "Counts",
     "Derived",
     "DerivedRows",
@@ -29,6 +31,7 @@ __all__ = [
     "Tally",
     "batches",
     "changes_by_git",
+    "chosen",
     "common",
     "distinct_pairs",
     "is_only_read",

@@ -10,6 +10,7 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row, ranges
 from suspectra.cancellation import checked
+from suspectra.spectrum.chunks import Chunks, unshared
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.rows import Derived
 
@@ -126,6 +127,72 @@ def removals(previous: Ints, now: Ints) -> list[int] | None:
             if len(removed) > _MANY_REMOVALS:
                 return None
     return removed
+
+
+def appended_to(previous: Sequence[object], now: Sequence[object]) -> list[int] | None:
+    """Find what was removed from a sequence of objects, if apart from that it was only appended to.
+
+    Parameters
+    ----------
+    previous, now : sequence of object
+        Before and after the change. What they share as chunks is not looked at.
+
+    Returns
+    -------
+    list of int or None
+        As `removals` returns them.
+
+    Examples
+    --------
+    >>> before = Chunks([("a",), ("b",), ("c",)])
+    >>> appended_to(before, before.without([0]).with_more("d")), appended_to(before, before.without([0, 1]))
+    ([0], [0, 1])
+    >>> appended_to(before, Chunks([("x", "a"), *before.chunks[1:]])) is None
+    True
+    """
+    then, since = unshared(previous, now)
+    removed = removals(identities(then.items), identities(since.items))
+    if removed is None:
+        return None
+    gone = np.array(then.places, np.int64)[removed]
+    stays = np.delete(np.array(then.places, np.int64), removed)
+    places = np.concatenate([stays - gone.searchsorted(stays), np.arange(len(previous) - len(gone), len(now))])
+    return gone.tolist() if np.array_equal(places, since.places) else None
+
+
+def row_changes(
+    previous: Sequence[Row], failed_before: Bools, now: Sequence[Row], failed: Bools
+) -> tuple[list[tuple[Ints, bool]], list[tuple[Ints, bool]]]:
+    """Return the rows that were removed and added by a change; a row that is the same object is taken to be equal.
+
+    Parameters
+    ----------
+    previous, now : sequence of ndarray of int32, shape (k,)
+        The rows before and after. What they share as chunks is not looked at.
+    failed_before, failed : ndarray of bool, shape (tests,)
+        Whether their tests failed.
+
+    Returns
+    -------
+    removed, added : list of (ndarray of int32, shape (k,), bool)
+        As `difference` returns them.
+
+    Examples
+    --------
+    >>> rows = np.array([0, 1]), np.array([0, 2])
+    >>> removed, added = row_changes(rows, np.array([True, False]), rows, np.array([True, True]))
+    >>> [(row.tolist(), bad) for row, bad in removed], [(row.tolist(), bad) for row, bad in added]
+    ([([0, 2], False)], [([0, 2], True)])
+    """
+    if isinstance(previous, Chunks) and isinstance(now, Chunks):
+        parts = unshared(previous, now, lambda then, since: np.array_equal(failed_before[then], failed[since]))
+        (previous, failed_before), (now, failed) = (
+            (part.items, outcomes[part.places]) for part, outcomes in zip(parts, (failed_before, failed), strict=True)
+        )
+    return difference(
+        (previous, failed_before, identities(previous) * 2 + failed_before),
+        (now, failed, identities(now) * 2 + failed),
+    )
 
 
 def difference(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import compress
-from operator import is_
-from typing import TypeVar
 
 import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.spectrum.changes import changed_columns, difference, identities
+from suspectra.spectrum.chunks import are_same, chosen
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.spectrum import Spectrum
-
-T = TypeVar("T")
-_FEW = 100  # so many items are quickly deleted from a list one by one
 
 
 def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum | None = None) -> Spectrum:
@@ -47,27 +43,15 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     selected[[spectrum.failing_index[test] for test in tests]] = True
     if selected.all():
         return spectrum
-    left_out = np.flatnonzero(~selected).tolist()
-    stays = selected.tolist() if len(left_out) > _FEW else []
-
-    def part(items: Iterable[T]) -> tuple[T, ...]:
-        """The items of the tests that stay."""
-        if stays:
-            return tuple(compress(items, stays))
-        kept = list(items)
-        for test in reversed(left_out):
-            del kept[test]
-        return tuple(kept)
-
     view = Spectrum(
-        part(spectrum.tests),
+        chosen(spectrum.tests, selected),
         spectrum.failed[selected],
         spectrum.elements,
-        part(spectrum.rows),
+        chosen(spectrum.rows, selected),
         spectrum.candidates,
         spectrum.edges,
-        None if spectrum.edge_rows is None else part(spectrum.edge_rows),
-        None if spectrum.edge_counts is None else part(spectrum.edge_counts),
+        None if spectrum.edge_rows is None else chosen(spectrum.edge_rows, selected),
+        None if spectrum.edge_counts is None else chosen(spectrum.edge_counts, selected),
         (),
         None if spectrum.raised is None else spectrum.raised[selected],
         spectrum.changed,
@@ -86,11 +70,11 @@ def _same_columns(one: Spectrum, other: Spectrum) -> bool:
 
 def _same_tests(one: Spectrum, other: Spectrum) -> bool:
     """Whether tests and outcomes are equal and rows are the same objects."""
-    rows = ((one.rows, other.rows), (one.edge_rows or (), other.edge_rows or ()))
-    more = ((one.edge_counts or (), other.edge_counts or ()),)
     return (
         one.tests == other.tests
-        and all(all(map(is_, now, then)) for now, then in (*rows, *more))
+        and are_same(one.rows, other.rows)
+        and are_same(one.edge_rows or (), other.edge_rows or ())
+        and are_same(one.edge_counts or (), other.edge_counts or ())
         and np.array_equal(one.failed, other.failed)
         and (one.raised is other.raised or _equal(one.raised, other.raised))
         and _same_changes(one, other)

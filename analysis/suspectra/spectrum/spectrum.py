@@ -17,7 +17,7 @@ import numpy as np
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
-from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, identities, same_files, shared_numbers
+from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, row_changes, same_files, shared_numbers
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
@@ -34,25 +34,25 @@ class Spectrum:
 
     Parameters
     ----------
-    tests : tuple of str
+    tests : sequence of str
         Names of the tests that passed or failed; skipped tests are left out.
     failed : ndarray of bool, shape (tests,)
         Whether each test failed.
     elements : Elements
         What the rows index.
-    rows : tuple of ndarray of int32
+    rows : sequence of ndarray of int32
         For each test the sorted indices of the elements it executed.
     candidates : ndarray of bool, shape (elements,)
         Whether each element may be a suspect. Test code is measured but is normally no candidate.
     edges : Edges, optional
         What the edge rows index; None where the evidence has no edges.
-    edge_rows : tuple of ndarray of int32, optional
+    edge_rows : sequence of ndarray of int32, optional
         For each test the sorted indices of the edges it traversed. Where the evidence does not list them, they are
         derived on demand, best in batches of tests: see :func:`suspectra.spectrum.batches`.
-    edge_counts : tuple of ndarray of integers, optional
+    edge_counts : sequence of ndarray of integers, optional
         How often each edge was traversed, aligned with `edge_rows`, where the evidence has counts; of the narrowest
         type.
-    runs : tuple, optional
+    runs : sequence, optional
         Identifies the run of each test; see :class:`~suspectra.evidence.evidence.Evidence`.
     raised : ndarray of int32, shape (tests,), optional
         For each test the candidate in which it failed, according to the innermost frame of its traceback that is in a
@@ -75,15 +75,15 @@ class Spectrum:
     >>> dataclasses.replace(spectrum).follow_files(spectrum)
     """
 
-    tests: tuple[str, ...]
+    tests: Sequence[str]
     failed: Bools
     elements: Elements
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     candidates: Bools
     edges: Edges | None = None
     edge_rows: Sequence[Row] | None = None
     edge_counts: Sequence[Ints] | None = None
-    runs: tuple[Hashable, ...] = ()
+    runs: Sequence[Hashable] = ()
     raised: Ints | None = None
     changed: Mapping[str, Row] = field(default_factory=dict)
 
@@ -372,12 +372,12 @@ class Spectrum:
 
     def with_rows(
         self,
-        tests: tuple[str, ...],
+        tests: Sequence[str],
         failed: Bools,
-        rows: tuple[Row, ...],
-        edge_rows: tuple[Row, ...] | None = None,
-        edge_counts: tuple[Ints, ...] | None = None,
-        runs: tuple[Hashable, ...] = (),
+        rows: Sequence[Row],
+        edge_rows: Sequence[Row] | None = None,
+        edge_counts: Sequence[Ints] | None = None,
+        runs: Sequence[Hashable] = (),
         raised: Ints | None = None,
         changed: Mapping[str, Row] | None = None,
     ) -> Spectrum:
@@ -387,15 +387,15 @@ class Spectrum:
 
         Parameters
         ----------
-        tests : tuple of str
+        tests : sequence of str
             Names of all tests after the change.
         failed : ndarray of bool, shape (tests,)
             Whether each failed.
-        rows : tuple of ndarray of int32
+        rows : sequence of ndarray of int32
             The elements that each executed, as in :class:`Spectrum`.
-        edge_rows, edge_counts : tuple of ndarray of int, optional
+        edge_rows, edge_counts : sequence of ndarray of int, optional
             The edges that each traversed, where edges are known, and how often.
-        runs : tuple of Hashable, optional
+        runs : sequence of Hashable, optional
             Identifies the run of each test.
         raised : ndarray of int32, shape (tests,), optional
             The element in which each failed, where tracebacks are known.
@@ -440,13 +440,13 @@ class Spectrum:
         """
         known = previous.__dict__.keys() - self.__dict__.keys()
         if "counts" in known:
-            removed, added = difference(previous._rows_and_marks, self._rows_and_marks)
+            removed, added = row_changes(previous.rows, previous.failed, self.rows, self.failed)
             self.__dict__["counts"] = previous.counts.updated(removed, added)
             self.__dict__["_change"] = previous.counts, removed + added
             if "pairs" in known and not previous.pairs.is_sparse:
                 self.__dict__["_pairs_before"] = previous.pairs  # they are updated when they are wanted
         if "edge_hit_counts" in known and self.edge_rows is not None:
-            removed, added = difference(previous._edge_rows_and_marks, self._edge_rows_and_marks)
+            removed, added = row_changes(previous.edge_rows or (), previous.failed, self.edge_rows, self.failed)
             self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(removed, added)
 
     def follow_files(self, previous: Spectrum) -> None:
@@ -479,16 +479,6 @@ class Spectrum:
             removed, added = difference((old_rows, previous.failed, then), (new_rows, self.failed, now))
             counts = moved.counts(previous.edge_hit_counts, removed, added, new_rows, self.failed)
             self.__dict__["edge_hit_counts"] = counts
-
-    @cached_property
-    def _rows_and_marks(self) -> tuple[Sequence[Row], Bools, Ints]:
-        """The rows, and what identifies each with its outcome; the content is not compared."""
-        return self.rows, self.failed, identities(self.rows) * 2 + self.failed
-
-    @cached_property
-    def _edge_rows_and_marks(self) -> tuple[Sequence[Row], Bools, Ints]:
-        rows = self.edge_rows or ()
-        return rows, self.failed, identities(rows) * 2 + self.failed
 
     def _edges_by_file(self) -> tuple[Ints, Sequence[Row]] | None:
         """The first edge of each file, and the edge rows; None where edges are not sorted by file."""

@@ -63,6 +63,7 @@ class EvidenceFiles:
         self._recorded = False
         self._seen: States | None = None  # at the last check, while files change
         self._requested: States | None = None  # when the ranking that is being made was requested
+        self._fresh: States | None = None  # the same, if it is made at once
         self._growing = False  # whether the ranked recording was still growing
         self._pace = Pace(self._loop.time)
         self._timer: asyncio.TimerHandle | None = None
@@ -117,6 +118,11 @@ class EvidenceFiles:
             self._pause.cancel()
         self._pause = self._seen = None
 
+    def take_fresh(self) -> States:
+        """The states for which a ranking is made now, so that it need not look again; empty if they may be old."""
+        states, self._fresh = self._fresh or {}, None
+        return states
+
     def close(self) -> None:
         """Stop watching for good."""
         self.cancel_waiting()
@@ -169,6 +175,7 @@ class EvidenceFiles:
                 self._check_later()
             else:
                 self._requested = states
+                self._fresh = states if due <= self._loop.time() else None
                 self._pause = self._loop.call_at(due, self._rank)
         else:
             self._seen = states

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence import experiments
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.discovery import find_source, recorded_by, run_again_by
+from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source, recorded_by, run_again_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.experiments import with_experiments
 from suspectra.evidence.failure_slices import SLICES
@@ -129,7 +130,13 @@ class Ranker:
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
         self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
 
-    def rank(self, given: RankingInput, job: Job[Ranked], shown: Ranking | None = None) -> Ranked:
+    def rank(
+        self,
+        given: RankingInput,
+        job: Job[Ranked],
+        shown: Ranking | None = None,
+        known: Mapping[str, object] = MappingProxyType({}),
+    ) -> Ranked:
         """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
 
         Parameters
@@ -139,23 +146,25 @@ class Ranker:
         shown : Ranking, optional
             That of a failure group. It is made again first, for the tests that the group had, and published if that is
             quick: the other rankings, and the groups, are not needed for it.
+        known : mapping of str to object, optional
+            The states of files that were looked at just now.
 
         Raises
         ------
         Cancelled
         """
         settings = given.settings
-        states = {path: state_of(path, self._boundary) for path in given.candidates}
+        states = self._states(given.candidates, known)
         technique = given.technique()
         files: tuple[str, ...] = ()
         watched: tuple[str, ...] = ()
         reading = None
         try:
-            source = self._find(settings, technique.info)
+            source = self._find(settings, technique.info, states)
             files = tuple(source.watched())
             logs = [str(self._root / log) for log in _LOGS]
             watched = (*files, *logs)
-            states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
+            states |= self._states(set(watched) - states.keys(), known)
             evidence = self._read(source, [states[path] for path in files])
             if self._branch is not None and not self.growing():
                 job.check()
@@ -278,18 +287,31 @@ class Ranker:
         """
         return self._branch is not None and not self.growing() and self._branch.has_moved(BRANCH_RECHECK_S)
 
-    def _find(self, settings: Settings, technique: TechniqueInfo) -> EvidenceSource:
+    def _states(self, paths: Iterable[str], known: Mapping[str, object]) -> dict[str, object]:
+        return {path: known[path] if path in known else state_of(path, self._boundary) for path in paths}
+
+    def _find(self, settings: Settings, technique: TechniqueInfo, states: Mapping[str, object]) -> EvidenceSource:
         """The source to read. The present one is kept as long as possible, since it remembers what it has read."""
-        coverage, junit = (Path(path) if path else None for path in (settings.coverage, settings.junit))
-        found = find_source(self._root, coverage=coverage, junit=junit)
         used = self._source
-        if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
+        if used is not None and self._is_only_one(used, settings, states):
             found = used
+        else:
+            coverage, junit = (Path(path) if path else None for path in (settings.coverage, settings.junit))
+            found = find_source(self._root, coverage=coverage, junit=junit)
+            if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
+                found = used
         if technique.wants_edges and isinstance(found, RecordingSource) and not found.edges:
             folder = found.folder if found.given else None
             found = RecordingSource(found.workspace, folder, edges=True, flow=technique.needs_flow)
         self._source = found
         return found
+
+    def _is_only_one(self, used: EvidenceSource, settings: Settings, states: Mapping[str, object]) -> bool:
+        """Whether the recording that was used is still the only evidence, so that none need be searched."""
+        if not isinstance(used, RecordingSource) or used.given or settings.coverage or settings.junit:
+            return False
+        recording, *others = (str(self._root / place) for place in (RECORDING, RECORDING_C / C_LOG, COVERAGE))
+        return bool(states.get(recording)) and not any(states.get(other, True) for other in others)
 
     def _read(self, source: EvidenceSource, state: Sequence[object]) -> Evidence:
         """The evidence. It is read again only if the state of its files has changed.

@@ -103,10 +103,10 @@ class Rankings:
             return
         self._evidence.cancel_waiting()
         self._starting()
-        given, shown = self._input(), self.grouping.shown
+        given, shown, states = self._input(), self.grouping.shown, self._evidence.take_fresh()
         self._jobs.submit(
             self._key,
-            lambda job: self._ranker.rank(given, job, shown),
+            lambda job: self._ranker.rank(given, job, shown, states),
             lambda result: self._ranked(result, given),
         )
         self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from operator import attrgetter
 
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import Record, Section
+from suspectra.spectrum.chunks import Chunks
 from suspectra_recorder.log.history import current, from_newest_runs, newest, passes_before
+
+_TIME = attrgetter("time")
+_MANY = 100  # above so many replaced records, it is no slower to go through all
 
 
 class LiveRecords:
@@ -16,6 +22,8 @@ class LiveRecords:
     Attributes
     ----------
     records : dict of str to Record
+    ordered : Chunks of Record
+        The same, in the same order.
     sections : Counter of Section
     files : Counter of str
         Numbers of records by section, and by the file of the test.
@@ -39,6 +47,7 @@ class LiveRecords:
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
+        self.ordered: Chunks[Record] = Chunks()
         self.sections: Counter[Section] = Counter()
         self.files: Counter[str] = Counter()
         self._passes: dict[str, Record] = {}
@@ -73,10 +82,26 @@ class LiveRecords:
         collections = current(c for log in logs for c in log.collections)
         known = self.records.keys()
         new = {record.result.name for record in appended if record.result.name not in known}
-        for record in appended:
-            if not any(c.forgets(record.result.name, record.time) for c in collections):
-                self._add(record)
+        kept = [r for r in appended if not any(c.forgets(r.result.name, r.time) for c in collections)]
+        replaced = [self.records[name] for name in {record.result.name for record in kept} & known]
+        for record in kept:
+            self._add(record)
+        self._order(replaced, kept)
         self._find_passes(logs, new)
+
+    def _order(self, replaced: Sequence[Record], added: Sequence[Record]) -> None:
+        """Bring the sequence of records up to date, without touching those that stay."""
+        if len(replaced) > _MANY:
+            self.ordered = Chunks.from_items(self.records.values())
+            return
+        last = [record for record in added if self.records.get(record.result.name) is record]
+        self.ordered = self.ordered.without(sorted(map(self._place, replaced))).with_more(last)
+
+    def _place(self, record: Record) -> int:
+        place = bisect_left(self.ordered, record.time, key=_TIME)
+        while self.ordered[place] is not record:
+            place += 1
+        return place
 
     def _start_over(self, logs: Sequence[Log]) -> None:
         everything = [record for log in logs for record in log.records]
@@ -87,6 +112,7 @@ class LiveRecords:
         self.records, self.sections, self.files, self.fresh = {}, Counter(), Counter(), []
         for record in sorted(chosen.values(), key=lambda record: (record.time, record.result.name)):
             self._add(record)
+        self.ordered = Chunks.from_items(self.records.values())
         self._passes = {}
         self._find_passes(logs, self.records.keys())
 

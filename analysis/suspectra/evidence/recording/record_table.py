@@ -10,7 +10,8 @@ from suspectra.arrays import Row
 from suspectra.evidence.evidence import Outcomes, TestResult
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Record, Rows
-from suspectra.spectrum.changes import identities, removals
+from suspectra.spectrum.changes import appended_to
+from suspectra.spectrum.chunks import Chunks
 
 
 class RecordTable:
@@ -18,10 +19,10 @@ class RecordTable:
 
     Attributes
     ----------
-    records : list of Record
-    results : list of TestResult
+    records : Chunks of Record
+    results : Chunks of TestResult
     decoded : list of Rows
-    rows : list of ndarray of int32
+    rows : Chunks of ndarray of int32
         For each record, in their order.
 
     Examples
@@ -31,7 +32,8 @@ class RecordTable:
     >>> section, rows = Section("monday", 1), Rows(np.array([0, 2], np.int32), EMPTY, None, (), None, EMPTY)
     >>> tests = TestResult("test_sum", Verdict.PASSED), TestResult("test_tax", Verdict.FAILED)
     >>> table = RecordTable()
-    >>> table.update([Record(test, 2, section, b"", decoded=rows) for test in tests], Layout({}, edges=False))
+    >>> records = Chunks.from_items(Record(test, 2, section, b"", decoded=rows) for test in tests)
+    >>> table.update(records, Layout({}, edges=False))
     >>> table.outcomes.names, table.outcomes.failing.tolist(), [record.key for record in table.notable]
     (('test_sum', 'test_tax'), [False, True], [('test_tax', 2)])
     """
@@ -41,37 +43,39 @@ class RecordTable:
         self._clear()
 
     def _clear(self) -> None:
-        self._identity = identities(())
-        self._names: list[str] = []
+        self._names: Chunks[str] = Chunks()
         self._failing = self._counted = self._is_notable = np.zeros(0, bool)
-        self.records: list[Record] = []
-        self.results: list[TestResult] = []
+        self.records: Chunks[Record] = Chunks()
+        self.results: Chunks[TestResult] = Chunks()
         self.decoded: list[Rows] = []
-        self.rows: list[Row] = []
+        self.rows: Chunks[Row] = Chunks()
 
-    def update(self, records: Sequence[Record], layout: Layout) -> None:
+    def update(self, records: Chunks[Record], layout: Layout) -> None:
         """Take over the present records.
 
         Parameters
         ----------
-        records : sequence of Record
+        records : Chunks of Record
             All are decoded.
         layout : Layout
             The columns of the decoded rows; with another one than before everything is made again.
         """
-        identity = identities(records)
-        removed = removals(self._identity, identity) if layout is self._layout else None
+        removed = appended_to(self.records, records) if layout is self._layout else None
         if removed is None:
             self._clear()
         else:
             self._remove(removed)
-        self._append(records[len(self.records) :])
-        self._identity, self._layout = identity, layout
+        self._append(records[len(self.decoded) :])
+        self.records, self._layout = records, layout
 
     def _remove(self, places: Sequence[int]) -> None:
-        for column in (self._names, self.records, self.results, self.decoded, self.rows):
-            for place in reversed(places):
-                del column[place]
+        self._names, self.results, self.rows = (
+            self._names.without(places),
+            self.results.without(places),
+            self.rows.without(places),
+        )
+        for place in reversed(places):
+            del self.decoded[place]
         self._failing, self._counted, self._is_notable = (
             np.delete(column, places) for column in (self._failing, self._counted, self._is_notable)
         )
@@ -79,13 +83,12 @@ class RecordTable:
     def _append(self, records: Sequence[Record]) -> None:
         decoded = [_decoded(record) for record in records]
         results = [record.result for record in records]
-        self.records += records
-        self.results += results
+        self.results = self.results.with_more(results)
         self.decoded += decoded
-        self.rows += [one.row for one in decoded]
+        self.rows = self.rows.with_more(one.row for one in decoded)
         new = Outcomes.from_tests(results)
         notable = np.array([record.stack is not None or not record.ended.passed for record in records], bool)
-        self._names += new.names
+        self._names = self._names.with_more(new.names)
         self._failing = np.concatenate([self._failing, new.failing])
         self._counted = np.concatenate([self._counted, new.counted])
         self._is_notable = np.concatenate([self._is_notable, notable])
@@ -93,7 +96,7 @@ class RecordTable:
     @property
     def outcomes(self) -> Outcomes:
         """The names and verdicts of the tests."""
-        return Outcomes(tuple(self._names), self._failing, self._counted)
+        return Outcomes(self._names, self._failing, self._counted)
 
     @property
     def notable(self) -> list[Record]:

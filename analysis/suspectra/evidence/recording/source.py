@@ -36,6 +36,7 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.program.flow_readers import FlowReading
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.quantity import are, many
+from suspectra.spectrum.chunks import Chunks
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.log.history import newest_errors
@@ -183,9 +184,9 @@ class RecordingSource:
         passes = self._live.passes
         return Evidence(
             source=self._name,
-            tests=tuple(table.results),
+            tests=table.results,
             files=self._layout.files,
-            rows=tuple(table.rows),
+            rows=table.rows,
             at_import=self._outside(sections, problems),
             edges=self._edges(table.decoded) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
@@ -282,14 +283,15 @@ class RecordingSource:
 
     # tests
 
-    def _without_deleted(self) -> tuple[tuple[Record, ...], list[Problem]]:
+    def _without_deleted(self) -> tuple[Chunks[Record], list[Problem]]:
         """The records without those of tests whose file is gone."""
-        records = tuple(self._live.records.values())
+        records = self._live.ordered
         there = self._boundary.existing(self._live.files)
         lost = {file: n for file, n in self._live.files.items() if file not in there}
         if lost:
             gone = [r for r in records if r.result.location is not None and r.result.location.file in lost]
-            records = tuple(r for r in records if r.result.location is None or r.result.location.file not in lost)
+            stays = (r for r in records if r.result.location is None or r.result.location.file not in lost)
+            records = Chunks.from_items(stays)
             unknown = {
                 file for r in gone if r.result.location and not self._looked_for(file := r.result.location.file, r)
             }

@@ -1,0 +1,311 @@
+"""Sequences with an item for each test, of which a change copies only a small part."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, compress, groupby, islice, zip_longest
+from operator import is_
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+
+from suspectra.arrays import Bools
+
+T = TypeVar("T")
+_SIZE = 128  # items of a chunk: fewer make changes quicker, and reading slower
+_FEW = 100  # items that are quickly left out one by one
+_SPARE = 4  # so many times the chunks that are needed may be there before all are made again
+
+
+class Chunks(Sequence[T]):
+    """A sequence that does not change, kept in parts that sequences made from it share.
+
+    After one of 10,000 tests has run again, a tuple of them would have to be copied, which touches each item. Here two
+    parts are copied, and where two sequences share a part, no item of it need be compared.
+
+    Parameters
+    ----------
+    chunks : sequence of tuple
+        The parts, in order; some may be empty.
+
+    Examples
+    --------
+    >>> before = Chunks.from_items("abc")
+    >>> after = before.without([0]).with_more("d")
+    >>> after, after[1], after == ("b", "c", "d"), len(before)
+    (('b', 'c', 'd'), 'c', True, 3)
+    """
+
+    __slots__ = ("_ends", "chunks")
+
+    def __init__(self, chunks: Sequence[tuple[T, ...]] = ()):
+        self.chunks = tuple(chunks)
+        self._ends = list(accumulate(map(len, self.chunks)))
+
+    @classmethod
+    def from_items(cls, items: Iterable[T]) -> Chunks[T]:
+        """Make a sequence that shares nothing.
+
+        Parameters
+        ----------
+        items : iterable
+            Its items.
+
+        Returns
+        -------
+        Chunks
+            The same object if the items are in chunks already.
+        """
+        if isinstance(items, Chunks):
+            return items
+        every = tuple(items)
+        return cls([every[start : start + _SIZE] for start in range(0, len(every), _SIZE)])
+
+    @property
+    def starts(self) -> list[int]:
+        """The place of each chunk's first item."""
+        return [0, *self._ends[:-1]] if self._ends else []
+
+    def without(self, places: Sequence[int]) -> Chunks[T]:
+        """Leave items out.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Their places, ascending.
+
+        Returns
+        -------
+        Chunks
+            Chunks without any of the places are the same objects.
+
+        Examples
+        --------
+        >>> Chunks.from_items("abcd").without([1, 3])
+        ('a', 'c')
+        """
+        if not places:
+            return self
+        chunks = list(self.chunks)
+        for place in reversed(places):
+            number = bisect_right(self._ends, place)
+            at = place - self._start(number)
+            chunks[number] = chunks[number][:at] + chunks[number][at + 1 :]
+        return Chunks(chunks)
+
+    def with_more(self, items: Iterable[T]) -> Chunks[T]:
+        """Append items.
+
+        Parameters
+        ----------
+        items : iterable
+            What comes at the end.
+
+        Returns
+        -------
+        Chunks
+            All chunks are the same objects, but for the last one if it had room.
+
+        Examples
+        --------
+        >>> Chunks.from_items("ab").with_more("cd")
+        ('a', 'b', 'c', 'd')
+        """
+        more = tuple(items)
+        if not more:
+            return self
+        needed = (len(self) + len(more)) // _SIZE + 1
+        if len(self.chunks) > _SPARE * needed:
+            return Chunks.from_items((*self, *more))
+        chunks = list(self.chunks)
+        if chunks and len(chunks[-1]) < _SIZE:
+            more = chunks.pop() + more
+        return Chunks([*chunks, *Chunks.from_items(more).chunks])
+
+    def where(self, wanted: Bools) -> Chunks[T]:
+        """Keep some of the items.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool, shape (k,)
+            Which ones.
+
+        Returns
+        -------
+        Chunks
+            Chunks of which all items stay are the same objects.
+
+        Examples
+        --------
+        >>> Chunks.from_items("abc").where(np.array([True, False, True]))
+        ('a', 'c')
+        """
+        left_out = np.flatnonzero(~wanted)
+        if len(left_out) <= _FEW:
+            return self.without(left_out.tolist())
+        kept = []
+        for start, chunk in zip(self.starts, self.chunks, strict=True):
+            stays = wanted[start : start + len(chunk)]
+            kept.append(chunk if stays.all() else tuple(compress(chunk, stays.tolist())))
+        return Chunks(kept)
+
+    def _start(self, number: int) -> int:
+        return self._ends[number - 1] if number else 0
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[T]:
+        return chain.from_iterable(self.chunks)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            return self._between(start, max(start, stop)) if step == 1 else tuple(self)[place]
+        place = place + len(self) if place < 0 else place
+        if not 0 <= place < len(self):
+            raise IndexError(f"there are {len(self)} items")
+        number = bisect_right(self._ends, place)
+        return self.chunks[number][place - self._start(number)]
+
+    def _between(self, start: int, stop: int) -> tuple[T, ...]:
+        number = bisect_right(self._ends, start)
+        rest = chain.from_iterable(self.chunks[number:])
+        return tuple(islice(rest, start - self._start(number), stop - self._start(number)))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Chunks) and len(self.chunks) == len(other.chunks):
+            pairs = zip(self.chunks, other.chunks, strict=True)
+            if all(one is two or one == two for one, two in pairs):
+                return True
+        return isinstance(other, (Chunks, tuple)) and len(self) == len(other) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Part(NamedTuple):
+    """Some of the items of a sequence.
+
+    Parameters
+    ----------
+    places : list of int
+        Where they are, ascending.
+    items : list
+        What is there.
+
+    Examples
+    --------
+    >>> Part([1], ["b"]).places
+    [1]
+    """
+
+    places: list[int]
+    items: list[Any]
+
+
+def unshared(
+    previous: Sequence[object], now: Sequence[object], agree: Callable[[slice, slice], bool] | None = None
+) -> tuple[Part, Part]:
+    """Leave out what two sequences share.
+
+    Parameters
+    ----------
+    previous, now : sequence
+        Before and after a change.
+    agree : callable, optional
+        Given the places of consecutive shared chunks in either, returns whether what else is known of their items is
+        the same, too.
+
+    Returns
+    -------
+    previous, now : Part
+        The items in chunks that are not shared; all items, unless both sequences are in chunks.
+
+    Examples
+    --------
+    >>> before = Chunks([("a",), ("b",), ("c",)])
+    >>> unshared(before, before.without([0]).with_more("d"))
+    (Part(places=[0, 2], items=['a', 'c']), Part(places=[1, 2], items=['c', 'd']))
+    """
+    if not (isinstance(previous, Chunks) and isinstance(now, Chunks)):
+        return Part([*range(len(previous))], [*previous]), Part([*range(len(now))], [*now])
+    parts = Part([], []), Part([], [])
+    for shared, spans, chunks in _runs(previous.chunks, now.chunks):
+        if not shared or (agree is not None and not agree(*spans)):
+            for part, span, own in zip(parts, spans, chunks, strict=True):
+                part.places.extend(range(span.start, span.stop))
+                part.items.extend(chain.from_iterable(own))
+    return parts
+
+
+def _runs(
+    previous: Sequence[tuple[Any, ...]], now: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[bool, list[slice], list[list[tuple[Any, ...]]]]]:
+    """Consecutive chunks that two sequences share or do not share: whether, the places in either, and the chunks."""
+    ends = [0, 0]
+    for shared, group in groupby(zip_longest(previous, now, fillvalue=()), lambda pair: pair[0] is pair[1]):
+        chunks = [list(own) for own in zip(*group, strict=True)]
+        spans = [slice(end, end + sum(map(len, own))) for end, own in zip(ends, chunks, strict=True)]
+        ends = [span.stop for span in spans]
+        yield shared, spans, chunks
+
+
+def chosen(items: Sequence[T], wanted: Bools) -> Sequence[T]:
+    """Keep some of the items of a sequence.
+
+    Parameters
+    ----------
+    items : sequence
+        In chunks or not.
+    wanted : ndarray of bool, shape (k,)
+        Which ones.
+
+    Returns
+    -------
+    Chunks or tuple
+        As the items were given.
+
+    Examples
+    --------
+    >>> chosen(["a", "b"], np.array([False, True]))
+    ('b',)
+    """
+    if isinstance(items, Chunks):
+        return items.where(wanted)
+    return tuple(items) if wanted.all() else tuple(compress(items, wanted.tolist()))
+
+
+def are_same(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether two sequences have the same objects; what they share is not looked at.
+
+    Parameters
+    ----------
+    one, other : sequence
+        With any items.
+
+    Returns
+    -------
+    bool
+        Equal objects do not suffice.
+
+    Examples
+    --------
+    >>> a, b = [1], [1]
+    >>> are_same([a, b], [a, b]), are_same([a], [b])
+    (True, False)
+    """
+    if len(one) != len(other):
+        return False
+    then, now = unshared(one, other)
+    return then.places == now.places and all(map(is_, then.items, now.items))
