@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 _MAX_LINKS = 40  # links in one path, as in Linux
@@ -141,12 +141,10 @@ class Boundary:
         set of str
             The selected paths, unchanged.
         """
-        folders: dict[str, str | None] = {}
-
-        def exists(path: str) -> bool:
-            return (real := self.real(path)) is not None and os.path.exists(real)
-
-        return {path for path in paths if self._plain_file(path, folders) or exists(path)}
+        every = tuple(paths)
+        plain = self._plain_files(every)
+        others = ((path, self.real(path)) for path in every if path not in plain)
+        return plain.union(path for path, real in others if real is not None and os.path.exists(real))
 
     def below(self, paths: Iterable[str]) -> frozenset[str]:
         """Select the paths that lead into the workspace; each folder is resolved once.
@@ -166,20 +164,19 @@ class Boundary:
         >>> sorted(Boundary(folder).below(["cart.py", "src/../cart.py", "../cart.py", "."]))
         ['cart.py', 'src/../cart.py']
         """
-        folders: dict[str, str | None] = {}
-        found = ((path, self._plain_file(path, folders) or self.real(path)) for path in paths)
-        return frozenset(path for path, real in found if real is not None and not _is_in(self.real_workspace, real))
+        every = tuple(paths)
+        plain = self._plain_files(every)
+        found = ((path, self.real(path)) for path in every if path not in plain)
+        others = (path for path, real in found if real is not None and not _is_in(self.real_workspace, real))
+        return frozenset(plain.union(others))
 
-    def _plain_file(self, path: str, folders: dict[str, str | None]) -> str | None:
-        """The real path of a file that is no link, with a cache of folders; None for all others."""
-        folder, _, name = path.rpartition("/")
-        if name in ("", ".", "..") or os.path.basename(name) != name or os.path.isabs(path):
-            return None
-        if folder not in folders:
-            folders[folder] = self.real(folder)
-        real = folders[folder]
-        whole = None if real is None else os.path.join(real, name)
-        return whole if whole is not None and _is_plain_file(whole) else None
+    def _plain_files(self, paths: tuple[str, ...]) -> set[str]:
+        """Those of the paths that are files and no links; each folder is resolved once."""
+        found = set[str]()
+        for folder, files in _by_folder(paths).items():
+            if (real := self.real(folder)) is not None:
+                found.update(path for path, name in files if _is_plain_file(f"{real}{os.sep}{name}"))
+        return found
 
     def _follow(self, path: str) -> str | None:
         current, steps = _split(path)
@@ -260,6 +257,17 @@ def _link(path: str) -> str | None:
     except OSError:
         return None
     return target[4:] if target.startswith("\\\\?\\") and target[5:6] == ":" else target
+
+
+@lru_cache(maxsize=8)
+def _by_folder(paths: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
+    """The paths in each folder with the names of their files; without absolute ones, and those that end in dots."""
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if name not in ("", ".", "..") and os.path.basename(name) == name and not os.path.isabs(path):
+            folders.setdefault(folder, []).append((path, name))
+    return folders
 
 
 def _is_plain_file(path: str) -> bool:
