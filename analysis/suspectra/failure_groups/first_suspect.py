@@ -67,10 +67,8 @@ class FirstSuspect:
         ef = spectrum.counts.ef
         while not ef[first := report.top(wanted)].any() and len(first) == wanted:
             wanted *= 8
-        level = report.level[first]
-        best = level[ef[first] > 0][0]
-        # sorted, since some of a tie may have changed, and come first
-        tied = np.sort(first[level == best]) if level[-1] > best else np.flatnonzero(report.level == best)
+        start, end = report.level_span(int(first[ef[first] > 0][0]))
+        tied = np.sort(report.top(end)[start:])  # since some of a tie may have changed, and come first
         return cls(int(tied[ef[tied] > 0][0]), spectrum.elements, rows, technique)
 
     @classmethod

@@ -16,7 +16,7 @@ import numpy as np
 from suspectra.arrays import Floats, Ints
 from suspectra.errors import Problem
 from suspectra.report.caveats import caveats_of
-from suspectra.report.levels import comparable, levels_of, round_significant
+from suspectra.report.levels import levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum, is_only_read
 from suspectra.technique_info import TechniqueInfo
@@ -185,54 +185,6 @@ class RankedReport:
             level_score = np.append(level_score, np.min(level_score, initial=float(lowest)))
         return cls(technique, spectrum, level, level_score)
 
-    @classmethod
-    def from_pairs(
-        cls, technique: Explainer, spectrum: Spectrum, scores: Floats, *, unexecuted_last: bool = True
-    ) -> RankedReport:
-        """Rank the candidates, given one score for each pair (ef, ep) instead of one for each element.
-
-        Parameters
-        ----------
-        technique : Explainer
-            What made the scores.
-        spectrum : Spectrum
-            What was ranked.
-        scores : ndarray of float64, shape (pairs,)
-            One for each pair of `spectrum.pairs`.
-        unexecuted_last : bool, optional
-            As in :meth:`from_scores`.
-
-        Returns
-        -------
-        RankedReport
-            Equal to that of :meth:`from_scores` with the score of each element's pair.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> pairs = spectrum.pairs
-        >>> report = RankedReport.from_pairs(make_technique("ochiai"), spectrum, (pairs.ef - pairs.ep).astype(float))
-        >>> report.order.tolist()
-        [1, 0, 2]
-        """
-        pairs = spectrum.pairs
-        last = pairs.ef + pairs.ep == 0 if unexecuted_last else np.zeros(len(pairs), bool)
-        ranked, rest = np.flatnonzero((pairs.size > 0) & ~last), np.flatnonzero((pairs.size > 0) & last)
-        level_score, of_ranked = np.unique(-comparable(scores[ranked]), return_inverse=True)
-        level_score = 0.0 - level_score
-        level_of = np.full(len(pairs) + 1, -1, np.int32)  # elements that are no candidates have pair -1: the last entry
-        level_of[ranked], level_of[rest] = of_ranked, len(level_score)
-        sizes = np.bincount(of_ranked, pairs.size[ranked], len(level_score)).astype(np.int64)
-        if len(rest):
-            lowest = float(comparable(scores[rest[:1]])[0])
-            level_score = np.append(level_score, np.min(level_score, initial=lowest))
-            sizes = np.append(sizes, pairs.size[rest].sum())
-        # mode="wrap" turns -1 into the last index and skips the bounds check
-        report = cls(technique, spectrum, level_of.take(pairs.of, mode="wrap"), level_score)
-        report.__dict__["_level_end"] = np.cumsum(sizes)
-        return report
-
     def __len__(self) -> int:
         return int(self._level_end[-1]) if len(self._level_end) else 0
 
@@ -248,15 +200,22 @@ class RankedReport:
     @cached_property
     def order(self) -> Ints:
         """The candidates, best first; of a tie what changed, then by file and line; int32, shape (m,)."""
-        return self._ordered(len(self.level_score))
+        return self._of_levels(len(self.level_score))
 
-    def _ordered(self, levels: int) -> Ints:
+    def _of_levels(self, levels: int) -> Ints:
         """The elements of the first levels, in order."""
         chosen = np.flatnonzero(self.level.astype(np.int32, copy=False).view(np.uint32) < levels)  # -1 is the largest
-        level = self.level[chosen]
+        return self._in_order(chosen, self.level[chosen])
+
+    def _in_order(self, elements: Ints, level: Ints) -> Ints:
+        """Sort elements, given in the order of the columns, by their levels."""
         if self.spectrum.changed:
-            return chosen[np.lexsort((-self.spectrum.changed_for[chosen], level))].astype(np.int32)
-        return chosen[np.argsort(level, kind="stable")].astype(np.int32)
+            return elements[np.lexsort((-self.spectrum.changed_for[elements], level))].astype(np.int32)
+        return elements[np.argsort(level, kind="stable")].astype(np.int32)
+
+    def _first_elements(self, count: int) -> Ints:
+        """The first `count` elements of the order, and the rest of the last one's tie; all if there are fewer."""
+        return self._of_levels(int(np.searchsorted(self._level_end, count)) + 1)
 
     def top(self, count: int) -> Ints:
         """Return the first `count` elements of the order without sorting all of them.
@@ -281,7 +240,7 @@ class RankedReport:
         if "order" in self.__dict__ or not len(self):
             return self.order[:count]
         if count > len(self._first[0]):
-            self._first[0] = self._ordered(int(np.searchsorted(self._level_end, count)) + 1)
+            self._first[0] = self._first_elements(count)
         return self._first[0][:count]
 
     @cached_property
@@ -321,6 +280,28 @@ class RankedReport:
         A technique may put in order by other means what its score leaves equal. Such levels are one tie.
         """
         return np.arange(len(self.level_score))
+
+    def ties_of(self, elements: Sequence[int]) -> Ints:
+        """Return the number of the tie that each of some candidates is in.
+
+        Parameters
+        ----------
+        elements : sequence of int
+            Their columns in the spectrum.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            As in `tie_of_level`.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).ties_of([1, 2]).tolist()
+        [0, 2]
+        """
+        return self.tie_of_level[self.level[np.asarray(elements, np.int64)]]
 
     @cached_property
     def position(self) -> Ints:
@@ -385,19 +366,26 @@ class RankedReport:
         """Cached entries: those that were requested together, as these are requested again."""
         return {}
 
-    def _suspect(self, element: int, failing_tests: tuple[str, ...]) -> Suspect:
+    def _place(self, element: int) -> tuple[float, int, int]:
+        """The score of an element, how many rank higher, and how many higher or the same."""
+        level = self._level_of(element)
+        return float(self.level_score[level]), int(self._level_start[level]), int(self._level_end[level])
+
+    def _level_of(self, element: int) -> int:
         level = int(self.level[element])
         if level < 0:
             raise ValueError(f"element {element} is not a candidate")
+        return level
+
+    def _suspect(self, element: int, failing_tests: tuple[str, ...]) -> Suspect:
+        score, start, end = self._place(element)
         elements, counts = self.spectrum.elements, self.spectrum.counts
         ef, ep = int(counts.ef[element]), int(counts.ep[element])
-        end = int(self._level_end[level])
-        start = int(self._level_end[level - 1]) if level else 0
         return Suspect(
             element,
             elements.location(element),
             elements.function_name(element),
-            float(self.level_score[level]),
+            score,
             start + 1,
             (start + 1 + end) / 2,
             end,
@@ -483,17 +471,42 @@ class RankedReport:
         >>> make_technique("ochiai").localize(spectrum).position_of(2)
         2
         """
-        level = int(self.level[element])
-        if level < 0:
-            raise ValueError(f"element {element} is not a candidate")
-        if "order" in self.__dict__:
-            return int(self.position[element])
         if len(known := np.flatnonzero(self._first[0] == element)):
             return int(known[0])
+        level = self._level_of(element)
+        if "order" in self.__dict__:
+            return int(self.position[element])
         equal, changed = self.level == level, self.spectrum.changed_for
         first = equal & (changed > changed[element])
         first[:element] |= equal[:element] & (changed[:element] == changed[element])
         return int(self._level_start[level] + np.count_nonzero(first))
+
+    def level_span(self, element: int) -> tuple[int, int]:
+        """Return the positions between which the level of an element is, without sorting all elements.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        start, end : int
+            How many elements rank higher, and how many higher or the same.
+
+        Raises
+        ------
+        ValueError
+            When it is not a candidate.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).level_span(0)
+        (1, 2)
+        """
+        return self._place(element)[1:]
 
     def suspiciousness(self, file: str, line: int) -> float:
         """How suspicious the statement is that includes a line.

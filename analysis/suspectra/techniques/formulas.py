@@ -17,7 +17,7 @@ import numpy as np
 from suspectra.arrays import Floats
 from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.program import Program
-from suspectra.report import Explanation, RankedReport, comparable
+from suspectra.report import Explanation, PairReport, RankedReport, comparable
 from suspectra.spectrum import Counts, Spectrum, distinct_pairs
 from suspectra.technique_info import LINES, TechniqueInfo
 from suspectra.techniques.technique import Technique
@@ -626,7 +626,7 @@ class Formula(Technique):
         present = pairs.size > 0  # counts of pairs without candidates may be impossible by now
         scores = np.full(len(pairs), np.nan)
         scores[present] = self._score(Counts(pairs.ef[present], pairs.ep[present], counts.failed, counts.passed))
-        return RankedReport.from_pairs(self, spectrum, scores, unexecuted_last=unexecuted_last)
+        return PairReport(self, spectrum, scores, unexecuted_last=unexecuted_last)
 
     def first_of(self, counts: Counts) -> int | None:
         """Find the first of some elements.

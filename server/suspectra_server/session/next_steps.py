@@ -63,10 +63,9 @@ def next_steps(ranking: Ranking) -> dict[int, str]:
     """For each suspect in one of the first ties the best step, in one sentence; in a worker thread."""
     report, evidence = ranking.ranked, ranking.evidence
     program = evidence.program if evidence is not None else None
-    of_level, found = report.tie_of_level, dict[int, str]()
-    ties: dict[int, str] = {}
-    for suspect in ranking.suspects:
-        tie = int(of_level[report.level[suspect.element]])
+    found, ties = dict[int, str](), dict[int, str]()
+    tie_of = report.ties_of([suspect.element for suspect in ranking.suspects]).tolist()
+    for suspect, tie in zip(ranking.suspects, tie_of, strict=True):
         if tie not in ties:
             if len(ties) == MAX_TIES:
                 break

@@ -263,7 +263,7 @@ class Ranking:
 
     def tie_of(self, suspect: Suspect) -> int:
         """The number of the tie that the tests leave a suspect in, whatever else puts it in order."""
-        return int(self.ranked.tie_of_level[self.ranked.level[suspect.element]])
+        return int(self.ranked.ties_of([suspect.element])[0])
 
     @cached_property
     def fixes(self) -> Mapping[int, tuple[Fix, ...]]:
@@ -364,7 +364,7 @@ class Ranking:
         report, elements = self.report, [suspect.element for suspect in self.suspects]
         if report is None:
             return frozenset()
-        ties = report.tie_of_level[report.level[elements]].tolist()
+        ties = report.ties_of(elements).tolist()
         size = Counter(ties)
         return frozenset(element for element, tie in zip(elements, ties, strict=True) if size[tie] > 1)
 
