@@ -75,7 +75,7 @@ def tests_with_change(
     Returns
     -------
     ndarray of int32, shape (elements,)
-        Numbers of tests.
+        Numbers of tests. It may be read-only.
 
     Examples
     --------
@@ -83,8 +83,11 @@ def tests_with_change(
     >>> tests_with_change({"a": row}, ["a", "b"], np.array([True, True]), [row, row], 3).tolist()
     [1, 0, 1]
     """
+    failing = np.flatnonzero(failed).tolist() if any(map(len, changed.values())) else ()
+    found = [common(rows[test], own) for test in failing if (own := changed.get(tests[test])) is not None]
+    if not any(map(len, found)):
+        return np.broadcast_to(np.int32(0), elements)  # takes no memory
     count = np.zeros(elements, np.int32)
-    for test in np.flatnonzero(failed).tolist() if changed else ():
-        if (own := changed.get(tests[test])) is not None:
-            count[common(rows[test], own)] += 1
+    for executed in found:
+        count[executed] += 1
     return count

@@ -240,15 +240,15 @@ def _beyond(marks: Ints, others: Counter[int]) -> Iterator[int]:
             yield place
 
 
-def changed_columns(previous: Counts, after: Counts, changed: Iterable[tuple[Ints, bool]]) -> Ints:
-    """Return the columns of changed rows whose counts differ.
+def changed_columns(previous: Counts, after: Counts, changed: Change) -> Ints:
+    """Return the columns whose counts a change of rows altered.
 
     Parameters
     ----------
     previous, after : Counts
         The counts of all columns before and after the change.
-    changed : iterable of (ndarray of int, bool)
-        The removed and added rows.
+    changed : sequence of (ndarray of int, bool)
+        The removed and added rows, each with whether its test failed.
 
     Returns
     -------
@@ -262,13 +262,14 @@ def changed_columns(previous: Counts, after: Counts, changed: Iterable[tuple[Int
     >>> changed_columns(before, before.updated([], [(row, False)]), [(row, False)]).tolist()
     [0, 2]
     """
-    rows = [row for row, _ in changed]
-    if not rows:
-        return np.zeros(0, np.int64)
-    touched = np.concatenate(rows)
-    differs = (previous.ef[touched] != after.ef[touched]) | (previous.ep[touched] != after.ep[touched])
     is_changed = np.zeros(len(after.ef), bool)
-    is_changed[touched[differs]] = True
+    for wanted, before, now in ((True, previous.ef, after.ef), (False, previous.ep, after.ep)):
+        rows = [row for row, bad in changed if bad == wanted]
+        if len(rows) == 1:
+            is_changed[rows[0]] = True
+        elif rows:
+            touched = np.concatenate(rows)
+            is_changed[touched[before[touched] != now[touched]]] = True
     return np.flatnonzero(is_changed)
 
 

@@ -202,7 +202,8 @@ def _is_small(table: int, columns: int) -> bool:
 
 
 def _numbers(pairs: Ints, possible: int) -> Ints:
-    """A table from keys to numbers of pairs; of the others, and of the key behind the last, it is -1."""
-    number = np.full(possible + 1, -1, np.int32)
+    """A table from the keys of pairs to their numbers; -1 for the key behind the last one, undefined for the others."""
+    number = np.empty(possible + 1, np.int32)
     number[pairs] = np.arange(len(pairs), dtype=np.int32)
+    number[possible] = -1
     return number

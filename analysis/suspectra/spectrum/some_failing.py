@@ -71,8 +71,8 @@ def _same_columns(one: Spectrum, other: Spectrum) -> bool:
 def _same_tests(one: Spectrum, other: Spectrum) -> bool:
     """Whether tests and outcomes are equal and rows are the same objects."""
     return (
-        one.tests == other.tests
-        and are_same(one.rows, other.rows)
+        are_same(one.rows, other.rows)
+        and one.tests == other.tests
         and are_same(one.edge_rows or (), other.edge_rows or ())
         and are_same(one.edge_counts or (), other.edge_counts or ())
         and np.array_equal(one.failed, other.failed)
@@ -113,7 +113,7 @@ def _changed_columns(previous: Counts, now: Counts, failing: Change, whole: Spec
     """The columns whose counts differ: in rows of failing tests that changed, or as counts of passing tests."""
     before, changed = whole.__dict__.get("_change", (None, ()))  # see `Spectrum.follow`
     if before is not None and before.ep is previous.ep:
-        return changed_columns(previous, now, [*failing, *changed])
+        return changed_columns(previous, now, [*failing, *((row, bad) for row, bad in changed if not bad)])
     return np.flatnonzero((previous.ep != now.ep) | (previous.ef != now.ef))
 
 

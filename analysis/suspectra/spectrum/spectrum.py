@@ -330,7 +330,10 @@ class Spectrum:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
         bad, wanted = self._failing, np.asarray(elements, np.int32)
-        executed = np.array([contains(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
+        executed = np.ones((len(bad), len(wanted)), bool)
+        some = self.counts.ef[wanted] < len(bad)  # of the others it is known that all execute them
+        for test, executes in zip(bad, executed, strict=True) if some.any() else ():
+            executes[some] = contains(self.rows[test], wanted[some])
         names_of: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
         found = []
         for which in np.ascontiguousarray(executed.T):
