@@ -14,6 +14,10 @@ THREAD_TURN_S = 0.0002
 """How long a ranking may compute while the loop waits for its turn. With Python's own 5 ms, marks and answers that are
 ready would wait some milliseconds more."""
 
+PUBLISHING_S = 0.003
+"""For how long a ranking rests after it has handed over its first suspects. The threads that send them to the editor
+need Python's interpreter, which the ranking would take from them again and again."""
+
 PUBLISH_S = 0.15
 """How long marks stay while tests run: those that change with each test can't be read."""
 

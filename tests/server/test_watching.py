@@ -219,7 +219,7 @@ class Watched:
         self.jobs = Jobs(clock)
         self.evidence = EvidenceFiles("folder", self.jobs, self.notified.watcher, self._rank)
 
-    def _rank(self):
+    def _rank(self, states):
         self.evidence.cancel_waiting()
         self.ranked.set()
 

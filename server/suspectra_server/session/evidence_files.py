@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 
 States = Mapping[str, object]
+_UNKNOWN: States = MappingProxyType({})
 
 
 class EvidenceFiles:
@@ -33,7 +34,7 @@ class EvidenceFiles:
         Where files are accessed.
     watcher : Watcher
     rank : callable
-        Called when there is something to rank.
+        Called when there is something to rank, with the states of files that were looked at just now.
     complete : callable
         Called when a recording that was still growing has ended, if the last ranking has all of it.
     boundary : Boundary, optional
@@ -45,7 +46,7 @@ class EvidenceFiles:
         key: str,
         files: Jobs,
         watcher: Watcher,
-        rank: Callable[[], None],
+        rank: Callable[[States], None],
         complete: Callable[[], None] = lambda: None,
         boundary: Boundary | None = None,
     ):
@@ -59,11 +60,10 @@ class EvidenceFiles:
         self._paths: frozenset[str] = frozenset()
         self._known: States | None = None  # the last known states of these paths
         self._polled = False  # a timer checks the files, and changes are not reported
-        self._ranked: States = MappingProxyType({})
+        self._ranked = _UNKNOWN
         self._recorded = False
         self._seen: States | None = None  # at the last check, while files change
         self._requested: States | None = None  # when the ranking that is being made was requested
-        self._fresh: States | None = None  # the same, if it is made at once
         self._growing = False  # whether the ranked recording was still growing
         self._pace = Pace(self._loop.time)
         self._timer: asyncio.TimerHandle | None = None
@@ -118,11 +118,6 @@ class EvidenceFiles:
             self._pause.cancel()
         self._pause = self._seen = None
 
-    def take_fresh(self) -> States:
-        """The states for which a ranking is made now, so that it need not look again; empty if they may be old."""
-        states, self._fresh = self._fresh or {}, None
-        return states
-
     def close(self) -> None:
         """Stop watching for good."""
         self.cancel_waiting()
@@ -169,14 +164,16 @@ class EvidenceFiles:
                 self._complete()
         elif self._grew(states) or (waited and states == self._seen):
             self._seen = None
-            self._update_watch(growing)
-            due = self._pace.due(growing)
-            if due > self._loop.time() + MAX_RANKING_PAUSE_S:
+            due, now = self._pace.due(growing), self._loop.time()
+            if due > now + MAX_RANKING_PAUSE_S:
                 self._check_later()
             else:
                 self._requested = states
-                self._fresh = states if due <= self._loop.time() else None
-                self._pause = self._loop.call_at(due, self._rank)
+                if due <= now:
+                    self._rank(states)
+                else:
+                    self._pause = self._loop.call_at(due, self._rank, _UNKNOWN)
+            self._update_watch(growing)
         else:
             self._seen = states
             self._stop_timer()

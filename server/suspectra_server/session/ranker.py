@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +35,7 @@ from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.timing import BRANCH_RECHECK_S
+from suspectra_server.timing import BRANCH_RECHECK_S, PUBLISHING_S
 
 WITH_EXPERIMENTS = "investigation"
 """The technique that ranks by default once something is known to make a failing test pass."""
@@ -182,6 +183,7 @@ class Ranker:
                 if again is not None:
                     reading = self._disk.read(texts_of(again, given.texts), again.files, job)
                     job.publish(Ranked(again, watched, states, reading=reading, growing=True))
+                    time.sleep(PUBLISHING_S)
             ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, given)
             job.check()
             reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, job)

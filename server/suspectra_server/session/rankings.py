@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
@@ -97,16 +98,16 @@ class Rankings:
         self._evidence = EvidenceFiles(key, files, watcher, self.rank, complete, boundary)
         self._evidence.watch(ranking_input().candidates)
 
-    def rank(self) -> None:
-        """Read the evidence and rank now."""
+    def rank(self, known: Mapping[str, object] = MappingProxyType({})) -> None:
+        """Read the evidence and rank now; the states of files that were looked at just now may be given."""
         if self._closed:
             return
         self._evidence.cancel_waiting()
         self._starting()
-        given, shown, states = self._input(), self.grouping.shown, self._evidence.take_fresh()
+        given, shown = self._input(), self.grouping.shown
         self._jobs.submit(
             self._key,
-            lambda job: self._ranker.rank(given, job, shown, states),
+            lambda job: self._ranker.rank(given, job, shown, known),
             lambda result: self._ranked(result, given),
         )
         self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
