@@ -12,15 +12,15 @@ from suspectra.quantity import many, some
 from suspectra.spectrum import Spectrum
 
 
-def caveats_of(spectrum: Spectrum, level: Ints, explained: Collection[str] = ()) -> list[Problem]:
+def caveats_of(spectrum: Spectrum, first: Ints, explained: Collection[str] = ()) -> list[Problem]:
     """Say what a ranking can't tell apart, and what would help.
 
     Parameters
     ----------
     spectrum : Spectrum
         What was ranked.
-    level : ndarray of int32, shape (elements,)
-        The level of each element, 0 for those that rank highest.
+    first : ndarray of int, shape (k,)
+        The elements that share the first rank.
     explained : collection of str
         Failing tests of which it is known why they execute nothing.
 
@@ -32,7 +32,7 @@ def caveats_of(spectrum: Spectrum, level: Ints, explained: Collection[str] = ())
     Examples
     --------
     >>> spectrum = Spectrum.from_matrix([[1, 1]], failed=[True])
-    >>> [problem.cure for problem in caveats_of(spectrum, np.array([0, 0]))]
+    >>> [problem.cure for problem in caveats_of(spectrum, np.array([0, 1]))]
     ['run passing tests too, best those near the failing ones']
     """
     counts = spectrum.counts
@@ -41,7 +41,7 @@ def caveats_of(spectrum: Spectrum, level: Ints, explained: Collection[str] = ())
         cause = "no test passed, so lines that only failing tests execute can't be distinguished from the others"
         found.append(Problem("", "", cause, "run passing tests too, best those near the failing ones"))
     suspected = spectrum.suspected
-    tied = int(np.count_nonzero(counts.ef[level == 0]))
+    tied = int(np.count_nonzero(counts.ef[first]))
     if counts.passed and tied > 20 and tied > suspected / 2:
         of_all = f"{tied} of the {suspected} that failing tests execute"
         cause = f"the evidence can't tell lines apart: {of_all} share the first rank"

@@ -14,7 +14,7 @@ from suspectra.report.levels import comparable
 from suspectra.report.ranked_report import Explainer, RankedReport
 from suspectra.spectrum import Spectrum
 
-_FIRST = 64  # pairs that are ranked at first: enough for the suspects that an editor lists
+_FIRST = 64  # pairs and elements that are ranked at first: enough for the suspects that an editor lists
 _MORE = 8  # so many times more are ranked if these are too few
 _MARGIN = 1e-10  # scores that differ by this part of them are not equal on paper
 
@@ -133,6 +133,7 @@ class PairReport(RankedReport):
         return best
 
     def _first_elements(self, count: int) -> Ints:
+        count = max(count, _FIRST)  # whoever asks for fewer will soon ask for some more
         pairs, levels = self.spectrum.pairs, self._first_levels(count)
         self._known_levels[0] = levels
         last = int(np.searchsorted(levels.end, count))

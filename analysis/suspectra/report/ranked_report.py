@@ -585,4 +585,7 @@ class RankedReport:
         >>> [caveat.cure for caveat in make_technique("ochiai").localize(spectrum).caveats()]
         ['run passing tests too, best those near the failing ones']
         """
-        return [*caveats_of(self.spectrum, self.level, explained), *self.notes]
+        first = self.top(1)
+        if len(first):
+            first = self.top(self.level_span(int(first[0]))[1])
+        return [*caveats_of(self.spectrum, first, explained), *self.notes]

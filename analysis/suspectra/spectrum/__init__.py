@@ -1,7 +1,7 @@
 """Spectra: which elements and control-flow edges each test executes, and the counts over all tests."""
 
 from suspectra.spectrum.changed_rows import ChangedRows, changes_by_git
-from suspectra.spectrum.chunks import Chunks, chosen
+from suspectra.spectrum.chunks import Chunks, PerChunk, chosen
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
 from suspectra.spectrum.elements import Elements, Function
@@ -25,6 +25,7 @@ __all__ = [
     "Function",
     "IntsT",
     "Pairs",
+    "PerChunk",
     "PerTest",
     "Spectrum",
     "SpectrumWithUses",

@@ -6,13 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, compress, groupby, islice, zip_longest
 from operator import is_
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from suspectra.arrays import Bools
 
 T = TypeVar("T")
+Result = TypeVar("Result")
 _SIZE = 128  # items of a chunk: fewer make changes quicker, and reading slower
 _FEW = 100  # items that are quickly left out one by one
 _SPARE = 4  # so many times the chunks that are needed may be there before all are made again
@@ -169,11 +170,10 @@ class Chunks(Sequence[T]):
         if isinstance(place, slice):
             start, stop, step = place.indices(len(self))
             return self._between(start, max(start, stop)) if step == 1 else tuple(self)[place]
-        place = place + len(self) if place < 0 else place
-        if not 0 <= place < len(self):
-            raise IndexError(f"there are {len(self)} items")
+        if place < 0:
+            place += len(self)
         number = bisect_right(self._ends, place)
-        return self.chunks[number][place - self._start(number)]
+        return self.chunks[number][place - self._ends[number]]  # counted from the end of the chunk
 
     def _between(self, start: int, stop: int) -> tuple[T, ...]:
         number = bisect_right(self._ends, start)
@@ -192,6 +192,45 @@ class Chunks(Sequence[T]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+
+class PerChunk(Generic[T, Result]):
+    """What a function makes of each chunk of a sequence; chunks that the last sequence had, too, are not asked again.
+
+    Parameters
+    ----------
+    function : callable
+        Given the items of a chunk, returns what is to be remembered.
+
+    Examples
+    --------
+    >>> length = PerChunk(len)
+    >>> before = Chunks([("a", "b"), ("c",)])
+    >>> length(before), length(before.without([0]))
+    ([2, 1], [1, 1])
+    """
+
+    def __init__(self, function: Callable[[tuple[T, ...]], Result]):
+        self._function = function
+        self._known: dict[int, tuple[tuple[T, ...], Result]] = {}  # by identity, with the chunk so that it stays unique
+
+    def __call__(self, items: Sequence[T]) -> list[Result]:
+        """Ask about all chunks.
+
+        Parameters
+        ----------
+        items : sequence
+            One that is not in chunks counts as one chunk.
+
+        Returns
+        -------
+        list
+            In the order of the chunks.
+        """
+        chunks = items.chunks if isinstance(items, Chunks) else (tuple(items),)
+        known = self._known
+        self._known = {id(c): known[id(c)] if id(c) in known else (c, self._function(c)) for c in chunks}
+        return [self._known[id(c)][1] for c in chunks]
 
 
 class Part(NamedTuple):

@@ -101,7 +101,7 @@ def contains(row: Row, columns: Ints) -> Bools:
     if not len(row):
         return np.zeros(len(columns), bool)
     columns = columns.astype(row.dtype, copy=False)  # searchsorted would copy the whole row to another dtype
-    contained: Bools = row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
+    contained: Bools = row.take(row.searchsorted(columns), mode="clip") == columns
     return contained
 
 

@@ -332,8 +332,8 @@ class Spectrum:
         bad, wanted = self._failing, np.asarray(elements, np.int32)
         executed = np.ones((len(bad), len(wanted)), bool)
         some = self.counts.ef[wanted] < len(bad)  # of the others it is known that all execute them
-        for test, executes in zip(bad, executed, strict=True) if some.any() else ():
-            executes[some] = contains(self.rows[test], wanted[some])
+        if some.any():
+            executed[:, some] = [contains(self.rows[test], wanted[some]) for test in bad]
         names_of: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
         found = []
         for which in np.ascontiguousarray(executed.T):

@@ -16,7 +16,7 @@ from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence import experiments
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source, recorded_by, run_again_by
-from suspectra.evidence.evidence import Evidence, EvidenceSource
+from suspectra.evidence.evidence import Evidence, EvidenceSource, TestResult
 from suspectra.evidence.experiments import with_experiments
 from suspectra.evidence.failure_slices import SLICES
 from suspectra.evidence.observations import OBSERVATIONS
@@ -25,6 +25,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
 from suspectra.since_revision import ChangesOfBranch
+from suspectra.spectrum import PerChunk
 from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
@@ -128,6 +129,7 @@ class Ranker:
         self._source_of_edges: RecordingSource | None = None
         self._localizer: Localizer | None = None
         self._improver: Localizer | None = None  # of the thread for long work
+        self._test_files = PerChunk(_files_of)
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
         self._last_joined: tuple[Evidence, Evidence] | None = None  # without experiments, and with them
 
@@ -357,10 +359,14 @@ class Ranker:
 
     def _inside(self, evidence: Evidence) -> frozenset[str]:
         """The files with tests or collection errors that are in the folder: links may lead out of it."""
-        files = {test.location.file for test in evidence.tests if test.location}
+        files = set[str]().union(*self._test_files(evidence.tests))
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
         files |= {stack.test_line.file for stack in evidence.stacks.values() if stack.test_line}
         return self._boundary.below(files)
+
+
+def _files_of(tests: Iterable[TestResult]) -> set[str]:
+    return {test.location.file for test in tests if test.location}
 
 
 def _results(evidence: Evidence) -> tuple[object, ...]:
