@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.spectrum.changes import appended_to, row_changes
-from suspectra.spectrum.chunks import Chunks, are_same, chosen, unshared
+from suspectra.spectrum.chunks import Chunks, PerChunk, are_same, chosen, unshared
 
 
 class Item:
@@ -118,3 +118,15 @@ def test_sequences_with_equal_items_are_equal():
         assert items != other
     assert pickle.loads(pickle.dumps(items)) == items
     assert (3 in items, items.index(3), [*reversed(items)]) == (True, 2, [3, 2, 1])
+
+
+@given(histories())
+def test_only_new_chunks_are_asked_again(history):
+    before, after, plain = history
+    asked = []
+    per_chunk = PerChunk(lambda items: asked.append(items) or [*items])
+    assert same([item for part in per_chunk(before) for item in part], before)
+    asked.clear()
+    assert same([item for part in per_chunk(after) for item in part], plain)
+    assert not {*map(id, asked)} & {*map(id, before.chunks)}
+    assert per_chunk(plain) == [[*plain]]

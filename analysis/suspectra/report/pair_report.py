@@ -44,7 +44,7 @@ class PairReport(RankedReport):
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> pairs = spectrum.pairs
     >>> report = PairReport(make_technique("ochiai"), spectrum, (pairs.ef - pairs.ep).astype(float))
-    >>> report.top(1).tolist(), report.suspect(0).score, report.order.tolist(), report.level_score.tolist()
+    >>> report.top(1).tolist(), report.suspect(0).score, report.level.tolist(), report.level_score.tolist()
     ([1], 1.0, [1, 0, 2], [1.0, 0.0, -1.0])
     """
 

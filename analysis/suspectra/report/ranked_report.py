@@ -200,9 +200,9 @@ class RankedReport:
     @cached_property
     def order(self) -> Ints:
         """The candidates, best first; of a tie what changed, then by file and line; int32, shape (m,)."""
-        return self._of_levels(len(self.level_score))
+        return self._on_first_levels(len(self.level_score))
 
-    def _of_levels(self, levels: int) -> Ints:
+    def _on_first_levels(self, levels: int) -> Ints:
         """The elements of the first levels, in order."""
         chosen = np.flatnonzero(self.level.astype(np.int32, copy=False).view(np.uint32) < levels)  # -1 is the largest
         return self._in_order(chosen, self.level[chosen])
@@ -215,7 +215,7 @@ class RankedReport:
 
     def _first_elements(self, count: int) -> Ints:
         """The first `count` elements of the order, and the rest of the last one's tie; all if there are fewer."""
-        return self._of_levels(int(np.searchsorted(self._level_end, count)) + 1)
+        return self._on_first_levels(int(np.searchsorted(self._level_end, count)) + 1)
 
     def top(self, count: int) -> Ints:
         """Return the first `count` elements of the order without sorting all of them.

@@ -167,9 +167,13 @@ def row_changes(
 
     Parameters
     ----------
-    previous, now : sequence of ndarray of int32, shape (k,)
-        The rows before and after. What they share as chunks is not looked at.
-    failed_before, failed : ndarray of bool, shape (tests,)
+    previous : sequence of ndarray of int32, shape (k,)
+        The rows before the change.
+    failed_before : ndarray of bool, shape (tests,)
+        Whether their tests failed.
+    now : sequence of ndarray of int32, shape (k,)
+        The rows after it. What both share as chunks is not looked at.
+    failed : ndarray of bool, shape (tests,)
         Whether their tests failed.
 
     Returns

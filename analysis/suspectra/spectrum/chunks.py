@@ -64,7 +64,7 @@ class Chunks(Sequence[T]):
         return cls([every[start : start + _SIZE] for start in range(0, len(every), _SIZE)])
 
     @property
-    def starts(self) -> list[int]:
+    def _starts(self) -> list[int]:
         """The place of each chunk's first item."""
         return [0, *self._ends[:-1]] if self._ends else []
 
@@ -146,7 +146,7 @@ class Chunks(Sequence[T]):
         if len(left_out) <= _FEW:
             return self.without(left_out.tolist())
         kept = []
-        for start, chunk in zip(self.starts, self.chunks, strict=True):
+        for start, chunk in zip(self._starts, self.chunks, strict=True):
             stays = wanted[start : start + len(chunk)]
             kept.append(chunk if stays.all() else tuple(compress(chunk, stays.tolist())))
         return Chunks(kept)

@@ -15,7 +15,7 @@ import numpy as np
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evidence import experiments
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source, recorded_by, run_again_by
+from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING_C, find_source, recorded_by, run_again_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource, TestResult
 from suspectra.evidence.experiments import with_experiments
 from suspectra.evidence.failure_slices import SLICES
@@ -314,8 +314,8 @@ class Ranker:
         """Whether the recording that was used is still the only evidence, so that none need be searched."""
         if not isinstance(used, RecordingSource) or used.given or settings.coverage or settings.junit:
             return False
-        recording, *others = (str(self._root / place) for place in (RECORDING, RECORDING_C / C_LOG, COVERAGE))
-        return bool(states.get(recording)) and not any(states.get(other, True) for other in others)
+        others = (str(self._root / place) for place in (RECORDING_C / C_LOG, COVERAGE))
+        return bool(states.get(str(used.folder))) and not any(states.get(other, True) for other in others)
 
     def _read(self, source: EvidenceSource, state: Sequence[object]) -> Evidence:
         """The evidence. It is read again only if the state of its files has changed.
