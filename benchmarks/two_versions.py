@@ -22,7 +22,7 @@ from pathlib import Path
 from large_recording import LINES, Project
 from server_latency import Client
 
-REST_S = 1.25  # before each write: each server rests twice as long
+PAUSE_S = 1.25  # before each write: each server rests twice as long
 HERE = Path(__file__).resolve().parent.parent
 
 
@@ -42,7 +42,7 @@ class Version:
 
     def change(self, number: int) -> None:
         """Run one test again, with the other outcome."""
-        time.sleep(REST_S)
+        time.sleep(PAUSE_S)
         self.client.drain()
         self.project.by_the_fault(50 + number // 2, "failed" if number % 2 == 0 else "passed")
         written = time.perf_counter()

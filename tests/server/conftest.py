@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import queue
 import re
@@ -25,6 +26,11 @@ TIMEOUT_S = 300  # seconds; never reached but by a failure
 # time for searches that end by themselves: a busy machine must not end them
 SEARCH_SECONDS = {"investigationSeconds": 300, "causesSeconds": 300, "pathsSeconds": 300}
 MARKER = re.compile(r"#\s*suspect:\s*(\d+)")
+
+# pytest rewrites the modules of anyio, as one of them is a plugin, and anyio loads them late. In Python 3.11 that may
+# fail with a SystemError while threads of servers parse sources, so they are loaded before there are any.
+for late in ("anyio._backends._asyncio", "anyio._core._subprocesses"):
+    importlib.import_module(late)
 
 # what a client can do that can do everything this server makes use of
 CAPABLE = {
