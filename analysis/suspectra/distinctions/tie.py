@@ -75,7 +75,7 @@ class Tie:
             That of the best score.
         """
         suspected = np.flatnonzero((report.level >= 0) & (report.spectrum.counts.ef > 0))
-        number = report.tie_of_level[report.level[suspected]]
+        number = report.ties_of(suspected)
         size = np.bincount(number)
         several = np.flatnonzero(size > 1)
         wanted = int(several[0]) if len(several) else int(number.min())

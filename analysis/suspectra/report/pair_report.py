@@ -81,18 +81,47 @@ class PairReport(RankedReport):
         # mode="wrap" turns -1 into the last index and skips the bounds check
         return self._all.of_pair.take(self.spectrum.pairs.of, mode="wrap")
 
-    @cached_property
+    @property
     def level_score(self) -> Floats:
         """Suspiciousness of each level."""
         return self._all.score
 
-    @cached_property
+    @property
     def _level_end(self) -> Ints:
         return self._all.end
 
-    def ties_of(self, elements: Sequence[int]) -> Ints:
-        """The number of the tie that each of some elements is in, which is that of its level."""
-        return np.array([self._level_of(element) for element in elements], np.int64)
+    def ties_of(self, elements: Sequence[int] | Ints) -> Ints:
+        """Return the number of the tie that each of some candidates is in, which is that of its level.
+
+        Parameters
+        ----------
+        elements : sequence or ndarray of int, shape (k,)
+            Their columns in the spectrum.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            As in `tie_of_level`.
+
+        Raises
+        ------
+        ValueError
+            When one of them is not a candidate.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).ties_of([2, 1]).tolist()
+        [2, 0]
+        """
+        pair = self.spectrum.pairs.of[np.asarray(elements, np.int64)]
+        level = self._known_levels[0].of_pair[pair]
+        if np.any(level < 0):
+            level = self._all.of_pair[pair]
+        if np.any(level < 0):
+            raise ValueError(f"element {elements[int(np.argmax(level < 0))]} is not a candidate")
+        return level
 
     @cached_property
     def _all(self) -> _Levels:
@@ -154,13 +183,7 @@ class PairReport(RankedReport):
         return float(levels.score[level]), int(levels.end[level - 1]) if level else 0, int(levels.end[level])
 
     def _level_of(self, element: int) -> int:
-        pair = int(self.spectrum.pairs.of[element])
-        level = int(self._known_levels[0].of_pair[pair])
-        if level < 0:
-            level = int(self._all.of_pair[pair])
-        if level < 0:
-            raise ValueError(f"element {element} is not a candidate")
-        return level
+        return int(self.ties_of([element])[0])
 
 
 class _Levels(NamedTuple):

@@ -281,12 +281,12 @@ class RankedReport:
         """
         return np.arange(len(self.level_score))
 
-    def ties_of(self, elements: Sequence[int]) -> Ints:
+    def ties_of(self, elements: Sequence[int] | Ints) -> Ints:
         """Return the number of the tie that each of some candidates is in.
 
         Parameters
         ----------
-        elements : sequence of int
+        elements : sequence or ndarray of int, shape (k,)
             Their columns in the spectrum.
 
         Returns

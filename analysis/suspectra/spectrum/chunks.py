@@ -63,11 +63,6 @@ class Chunks(Sequence[T]):
         every = tuple(items)
         return cls([every[start : start + _SIZE] for start in range(0, len(every), _SIZE)])
 
-    @property
-    def _starts(self) -> list[int]:
-        """The place of each chunk's first item."""
-        return [0, *self._ends[:-1]] if self._ends else []
-
     def without(self, places: Sequence[int]) -> Chunks[T]:
         """Leave items out.
 
@@ -146,8 +141,8 @@ class Chunks(Sequence[T]):
         if len(left_out) <= _FEW:
             return self.without(left_out.tolist())
         kept = []
-        for start, chunk in zip(self._starts, self.chunks, strict=True):
-            stays = wanted[start : start + len(chunk)]
+        for end, chunk in zip(self._ends, self.chunks, strict=True):
+            stays = wanted[end - len(chunk) : end]
             kept.append(chunk if stays.all() else tuple(compress(chunk, stays.tolist())))
         return Chunks(kept)
 

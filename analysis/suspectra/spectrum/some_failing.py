@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
-from suspectra.spectrum.changes import changed_columns, difference, identities
+from suspectra.spectrum.changes import changed_columns, row_changes
 from suspectra.spectrum.chunks import are_same, chosen
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.spectrum import Spectrum
@@ -122,12 +122,12 @@ def _failing_counts(view: Spectrum, counted: Counts | None, previous: Spectrum |
     now = _failing_rows(view)
     if counted is None or previous is None:
         return Counts.from_rows(now[0], now[1], len(view.elements)).ef, ()
-    removed, added = difference(_failing_rows(previous), now)
+    removed, added = row_changes(*_failing_rows(previous), *now)
     return counted.updated(removed, added).ef, [*removed, *added]
 
 
-def _failing_rows(spectrum: Spectrum) -> tuple[Sequence[Row], Bools, Ints]:
-    """The rows of failing tests, that these failed, and what identifies the rows."""
+def _failing_rows(spectrum: Spectrum) -> tuple[Sequence[Row], Bools]:
+    """The rows of failing tests, and that these failed."""
     failing = np.flatnonzero(spectrum.failed).tolist()
     rows = [spectrum.rows[test] for test in failing]
-    return rows, spectrum.failed[failing], identities(rows)
+    return rows, spectrum.failed[failing]

@@ -96,7 +96,7 @@ class InvestigationReport(RankedReport):
         first = np.zeros(len(self.level_score), np.int64)
         elements = np.flatnonzero(self.level >= 0)[::-1]
         first[self.level[elements]] = elements  # of several, the one assigned last holds
-        tie = self.base.tie_of_level[self.base.level[first]]
+        tie = self.base.ties_of(first)
         repaired = np.isin(first, list(self.repairs))
         differs = (tie[1:] != tie[:-1]) | repaired[1:] | repaired[:-1]
         return np.concatenate([np.zeros(min(1, len(first)), np.int64), np.cumsum(differs)])

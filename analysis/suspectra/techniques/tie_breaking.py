@@ -44,8 +44,8 @@ class TieBrokenReport(RankedReport):
     def tie_of_level(self) -> Ints:
         """The ties of the first ranking."""
         of_first = np.zeros(len(self.level_score), np.int64)
-        ranked = self.level >= 0
-        of_first[self.level[ranked]] = self.first.tie_of_level[self.first.level[ranked]]
+        ranked = np.flatnonzero(self.level >= 0)
+        of_first[self.level[ranked]] = self.first.ties_of(ranked)
         return of_first
 
 
