@@ -34,7 +34,7 @@ def api_page() -> str:
 def _module(module: str, names: list[PublicName]) -> str:
     path = names[0].path
     noun = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-    link = f"[`{module}`](../{path.relative_to(ROOT).as_posix()})"
+    link = f"[`{module}`](../../{path.relative_to(ROOT).as_posix()})"
     return f"### {link}\n\n{_markdown(noun.partition(chr(10) * 2)[0])}\n\n{_table(names)}"
 
 

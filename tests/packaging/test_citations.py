@@ -38,7 +38,7 @@ def citations(text):
 def test_citations_exist():
     files = [
         path
-        for pattern in ("analysis/suspectra/**/*.py", "server/**/*.py", "docs/**/*.md", "README.md")
+        for pattern in ("analysis/suspectra/**/*.py", "server/**/*.py", "docs/**/*.md", "benchmarks/*.md", "README.md")
         for path in ROOT.glob(pattern)
     ]
     found = {}

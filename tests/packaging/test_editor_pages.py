@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def tables(page: str) -> str:
-    text = (ROOT / "docs/editors" / page).read_text("utf-8")
+    text = (ROOT / "docs/guide/editors" / page).read_text("utf-8")
     return "\n".join(line for line in text.splitlines() if line.startswith("|"))
 
 

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_test_that_is_named_exists():
-    named = re.findall(r"`(tests/\S+\.py)(?:::(\w+))?`", (ROOT / "docs/security.md").read_text())
+    named = re.findall(r"`(tests/\S+\.py)(?:::(\w+))?`", (ROOT / "docs/reference/security.md").read_text())
     assert len(named) > 20
     for file, test in named:
         assert (ROOT / file).exists(), file
@@ -16,5 +16,5 @@ def test_every_test_that_is_named_exists():
 
 
 def test_every_promise_names_a_test():
-    rows = [line for line in (ROOT / "docs/security.md").read_text().splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in (ROOT / "docs/reference/security.md").read_text().splitlines() if line.startswith("| ")][1:]
     assert all("::" in row for row in rows)

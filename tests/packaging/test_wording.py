@@ -49,6 +49,7 @@ FILES = [
     for pattern in (
         "README.md",
         "docs/**/*.md",
+        "benchmarks/*.md",
         "analysis/suspectra/**/*.py",
         "analysis/suspectra_recorder/**/*.py",
         "analysis/suspectra/**/*.jinja",
