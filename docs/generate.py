@@ -46,7 +46,7 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def built_pages() -> Iterator[tuple[Path, str]]:
     """Every generated page that git ignores: the reference of the library, which follows from its docstrings."""
-    yield DOCS / "reference" / "api.md", f"{NOTE}\n{api_page()}"
+    yield ROOT / "dist" / "api.md", f"{NOTE}\n{api_page()}"
 
 
 def manifest() -> str:

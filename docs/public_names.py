@@ -12,26 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("suspectra", "suspectra_recorder")
 Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-ROOMS = (
-    ("Evidence", ("evidence", "measured_file", "experiment")),
-    ("Spectra", ("spectrum", "arrays")),
-    ("Techniques", ("techniques", "technique_info")),
-    ("Reports", ("report", "localizer", "location", "errors")),
-    ("Failure groups", ("failure_groups",)),
-    ("Questions about a ranking", ("distinctions",)),
-    ("Mutants", ("mutation",)),
-    ("The Markov debugging model", ("markov",)),
-    ("What is known of programs", ("program",)),
-    ("Evaluation", ("evaluation",)),
-    ("Long work", ("cancellation", "cluster")),
-)
-"""The sections of the API reference: a title, and the modules and packages of `suspectra` that are in it."""
 
 API_ROOMS = frozenset(
     ("evidence", "measured_file", "spectrum", "techniques", "technique_info", "report", "location", "errors")
@@ -39,7 +24,6 @@ API_ROOMS = frozenset(
 """The modules and packages, at any depth, whose classes are API where another class of the API names them."""
 
 _TECHNIQUES = "suspectra.techniques.technique"  # what techniques are written against
-_INNER = ("suspectra.evidence.recording.", "suspectra.evaluation.cli")  # parts of these that are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +56,6 @@ class PublicName:
         """Its file, relative to the repository, and its name there, as :func:`api_names` has them."""
         own = f"{self.owner.name}.{self.node.name}" if self.owner else self.node.name
         return self.path.relative_to(root).as_posix(), own
-
-    @property
-    def room(self) -> str:
-        """The module or package of `suspectra` by which the API reference has it; empty where it is not there."""
-        package, _, rest = self.module.partition(".")
-        first = rest.partition(".")[0]
-        listed = package == "suspectra" and any(first in modules for _, modules in ROOMS)
-        return first if listed and not self.module.startswith(_INNER) else ""
 
     @property
     def is_class(self) -> bool:
@@ -168,7 +144,7 @@ def inherited(name: PublicName) -> str:
         if base is None:
             continue
         for one in base.body:
-            if getattr(one, "name", "") == name.node.name and (text := ast.get_docstring(one)):
+            if isinstance(one, Definition) and one.name == name.node.name and (text := ast.get_docstring(one)):
                 return text
         waiting += map(ast.unparse, base.bases)
     return ""
@@ -190,9 +166,10 @@ def api_names(root: Path = ROOT) -> set[tuple[str, str]]:
     waiting += [name.full_name for name in names.values() if name.module == _TECHNIQUES and name.owner is None]
     found: set[tuple[str, str]] = set()
     while waiting:
-        name = names.get(waiting.pop(0))
-        if name is None or name.key(root) in found:
+        full_name = waiting.pop(0)
+        if full_name not in names or names[full_name].key(root) in found:
             continue
+        name = names[full_name]
         whole = [name, *(members.get(name.node, []) if isinstance(name.node, ast.ClassDef) else [])]
         found |= {one.key(root) for one in whole}
         for other in sorted({each for one in whole for each in _named_by(one, root)}):
@@ -264,7 +241,7 @@ def _classes() -> dict[str, ast.ClassDef]:
     return {node.name: node for _, _, tree in _modules(ROOT) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _is_public(node: ast.AST) -> bool:
+def _is_public(node: ast.AST) -> TypeGuard[Definition]:
     if not isinstance(node, Definition) or node.name.startswith("_"):
         return False
     decorators = [ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]

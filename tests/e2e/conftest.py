@@ -1,7 +1,4 @@
-"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves.
-
-The module is longer than 500 lines because pytest looks for the fixtures of a folder in one file.
-"""
+"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves."""
 
 from __future__ import annotations
 

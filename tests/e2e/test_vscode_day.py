@@ -1,4 +1,4 @@
-"""One working day on sqlparse, in a real VS Code and in a terminal: what docs/guide/tour.md tells, with its pictures."""
+"""One working day on sqlparse, in a real VS Code and in a terminal: what the tour tells, with its pictures."""
 
 from __future__ import annotations
 

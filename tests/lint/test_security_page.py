@@ -16,5 +16,7 @@ def test_every_test_that_is_named_exists():
 
 
 def test_every_promise_names_a_test():
-    rows = [line for line in (ROOT / "docs/reference/security.md").read_text().splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in (ROOT / "docs/reference/security.md").read_text().splitlines() if line.startswith("| ")][
+        1:
+    ]
     assert all("::" in row for row in rows)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROWS = re.findall(
-    r"^\| (?!-|term)([^|]+) \| ([^|]+) \| ([^|]+) \|$", (DOCS / "reference" / "glossary.md").read_text("utf-8"), re.MULTILINE
+    r"^\| (?!-|term)([^|]+) \| ([^|]+) \| ([^|]+) \|$",
+    (DOCS / "reference" / "glossary.md").read_text("utf-8"),
+    re.MULTILINE,
 )
 
 
@@ -16,7 +18,9 @@ def test_each_term_stands_once_and_in_order():
 
 
 def test_each_meaning_is_a_sentence_and_each_source_is_known():
-    papers = set(re.findall(r"^\| (paper \d{3}) \|", (DOCS / "background" / "papers.md").read_text("utf-8"), re.MULTILINE))
+    papers = set(
+        re.findall(r"^\| (paper \d{3}) \|", (DOCS / "background" / "papers.md").read_text("utf-8"), re.MULTILINE)
+    )
     for term, meaning, source in ROWS:
         assert meaning.endswith("."), term
         assert source.strip(), term
