@@ -20,8 +20,8 @@ def api_page() -> str:
     parts = [
         "# The Python library",
         "[Write your own technique](../docs/reference/write-your-own-technique.md) puts the most important\n"
-        "names together. In the examples `np` is numpy, `folder` an empty folder (a `Path`), and the names of the module\n"
-        "are imported.",
+        "names together. In the examples `np` is numpy, `folder` an empty folder (a `Path`), and the names of the\n"
+        "module are imported.",
         "## What `suspectra` exports",
         *(_in_full(name, members[name.node]) for name in definitions if name.full_name in EXPORTED),
         "## What these take and return, and what techniques are made of",
