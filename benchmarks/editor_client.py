@@ -1,38 +1,20 @@
-"""How soon an editor sees suspects: after the server starts, and after one test's evidence changes.
-
-A project of 50,000 executable lines with 2,000 tests is made and recorded by `suspectra record`. A client starts the
-server over standard input and output, as an editor does, and waits for the first diagnostics. Then tests of the
-recording change one by one, each getting another outcome and the lines of another test, written as the recorder
-writes them; the clock runs from the end of the write to the last diagnostics of the new ranking.
-
-Beside it stands what no server of this make can go below: a Python that imports the LSP library and numpy, and answers
-`initialize`.
-
-    python benchmarks/server_latency.py --rounds 7 --changes 40
-"""
+"""The editor's end of a server, and a recording that changes as a later run of a test changes it."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import queue
 import random
-import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from large_recording import LINES
-from rank_speed import make_project, record
-
 from suspectra_recorder.log.frames import Frame, FrameKind, frame, frames, split_json, with_json
 
-START_TARGET, CHANGE_TARGET = 1.5, 0.050  # seconds
 TIMEOUT_S = 120
 CAPABILITIES = {
     "textDocument": {"publishDiagnostics": {"relatedInformation": True}},
@@ -137,72 +119,3 @@ def start(folder: Path, settings: Mapping[str, object] | None = None) -> tuple[C
     published, last = client.ranked()
     assert published, "no diagnostics"
     return client, last - client.started
-
-
-def bare(folder: Path) -> float:
-    """Seconds until a server that does nothing answers."""
-    client = Client([sys.executable, "-c", BARE])
-    seconds = client.initialize(folder)
-    client.end()
-    return seconds
-
-
-def changes(client: Client, log: Log, count: int, pause: float) -> list[float]:
-    """Seconds from each change to its last diagnostics."""
-    chance, found = random.Random(7), list[float]()
-    while len(found) < count:
-        time.sleep(pause)  # a pause between two saves, as people make
-        client.drain()
-        written = log.change(chance)
-        published, last = client.ranked()
-        if published:  # a change that changes no mark publishes nothing
-            found.append(last - written)
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--changes", type=int, default=40)
-    parser.add_argument("--pause", type=float, default=0.5)
-    parser.add_argument("--tests", type=int, default=2_000)
-    parser.add_argument("--modules", type=int, default=250, help=f"of {LINES} executable lines each")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch, "project")
-        make_project(folder, options.modules, options.tests)
-        print(f"recording {options.tests} tests of {options.modules} modules …", flush=True)
-        record(folder)
-        starts, bares = [], []
-        for _ in range(options.rounds):
-            client, seconds = start(folder)
-            client.end()
-            starts.append(seconds)
-            bares.append(bare(folder))
-        client, _ = start(folder)
-        found = changes(client, Log(folder / ".suspectra" / "recording"), options.changes, options.pause)
-        client.end()
-    started, change = statistics.median(starts), statistics.median(found)
-    slowest = sorted(found)[int(0.95 * len(found))]
-    figures = {
-        "tests": options.tests,
-        "lines": options.modules * LINES,
-        "start_seconds": round(started, 3),
-        "bare_server_seconds": round(statistics.median(bares), 3),
-        "start_ratio": round(started / statistics.median(bares), 2),
-        "change_ms": round(change * 1000, 1),
-        "change_p95_ms": round(slowest * 1000, 1),
-        "change_best_ms": round(min(found) * 1000, 1),
-        "reached": started < START_TARGET and change < CHANGE_TARGET,
-    }
-    print(f"{figures['lines']:,} executable lines, {figures['tests']:,} tests")
-    print(f"server start to first diagnostics: {started:.2f} s (aim: below {START_TARGET} s)")
-    print(f"  a server that does nothing answers after {figures['bare_server_seconds']:.2f} s")
-    print(f"one test's evidence changed to its diagnostics: {change * 1000:.0f} ms (aim: below 50 ms)")
-    print(f"  95th percentile {slowest * 1000:.0f} ms, best {min(found) * 1000:.0f} ms")
-    print("aim " + ("reached" if figures["reached"] else "MISSED"))
-    print(json.dumps(figures))
-
-
-if __name__ == "__main__":
-    main()
