@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 FENCE = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+MENTION = re.compile(r"(?<![\w/])docs/[\w/-]+\.md")
 HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 
 
@@ -53,7 +54,22 @@ def test_every_page_of_the_docs_is_in_the_index():
     assert docs - linked == {(ROOT / "docs" / "README.md").resolve()}
 
 
+def gone(text: str) -> set[str]:
+    """The pages that a text names by their path in the repository, and that are not there."""
+    return {page for page in MENTION.findall(text) if not (ROOT / page).exists()}
+
+
+def test_pages_that_sources_name_are_there():
+    listed = ["git", "ls-files", "-z", "analysis", "server", "editors", "vscode-extension", "docs", "tests/e2e", "*.md"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    texts = [ROOT / name for name in names if name.endswith((".py", ".ts", ".lua", ".el", ".txt", ".md"))]
+    assert len(texts) > 500
+    found = {path.name: gone(path.read_text("utf-8")) for path in texts if path.exists()}
+    assert {name: pages for name, pages in found.items() if pages} == {}
+
+
 def test_broken_links_are_found(tmp_path):
     page = tmp_path / "a.md"
     page.write_text("# One two!\n[a](#one-two) [b](#three) [c](gone.md) [d](https://x.org/y)\n```\n[e](gone)\n```\n")
     assert broken(page) == ["#three", "gone.md"]
+    assert gone("see docs/README.md, docs/gone.md and x/docs/other.md") == {"docs/gone.md"}
