@@ -26,23 +26,7 @@ def dense_product(matrix: sparse.sparray[ScalarT, tuple[int, int]], dense: NDArr
 
     The result is always dense, but scipy's type hints do not say so.
 
-    Parameters
-    ----------
-    matrix : sparray, shape (n, m)
-        Of int64 or float64.
-    dense : ndarray, shape (m,) or (m, k)
-        Of the matrix's type, or of a type that converts to it.
-
-    Returns
-    -------
-    ndarray, shape (n,) or (n, k)
-        Of the matrix's type.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> dense_product(sparse.csr_array([[0.0, 2.0], [1.0, 0.0]]), np.array([3.0, 4.0])).tolist()
-    [8.0, 3.0]
+    Of shape (n,).
     """
     product = matrix @ dense
     assert isinstance(product, np.ndarray)
@@ -55,20 +39,7 @@ def distinct(values: Ints) -> Ints:
     ``np.unique`` does the same, but from version 2.3 on it looks every number up in a table: with a million distinct
     numbers that takes ten times as long as sorting them.
 
-    Parameters
-    ----------
-    values : ndarray of int, shape (n,)
-        In any order.
-
-    Returns
-    -------
-    ndarray of int, shape (k,)
-        Of the same type.
-
-    Examples
-    --------
-    >>> distinct(np.array([3, 1, 3])).tolist()
-    [1, 3]
+    Of shape (k,).
     """
     ordered = np.sort(values)
     is_new = np.ones(len(ordered), bool)
@@ -79,20 +50,7 @@ def distinct(values: Ints) -> Ints:
 def ranges(starts: Ints, ends: Ints) -> Ints:
     """All the numbers of several ranges, one after another.
 
-    Parameters
-    ----------
-    starts, ends : ndarray of int, shape (k,)
-        First number of each range, and one past its last.
-
-    Returns
-    -------
-    ndarray of int64, shape (sum of sizes,)
-        In the order of the ranges.
-
-    Examples
-    --------
-    >>> ranges(np.array([0, 7]), np.array([2, 9])).tolist()
-    [0, 1, 7, 8]
+    Of shape (sum of sizes,). In the order of the ranges.
     """
     sizes = ends - starts
     offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)

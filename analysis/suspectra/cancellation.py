@@ -25,44 +25,19 @@ T = TypeVar("T")
 
 
 class Cancelled(Exception):
-    """The work was cancelled.
-
-    Examples
-    --------
-    >>> raise Cancelled
-    Traceback (most recent call last):
-    suspectra.cancellation.Cancelled
-    """
+    """The work was cancelled."""
 
 
 class Token:
-    """Asks running work to stop.
-
-    Attributes
-    ----------
-    cancelled : bool
-        May be set in any thread.
-
-    Examples
-    --------
-    >>> token = Token()
-    >>> token.check()
-    >>> token.cancelled = True
-    >>> token.check()
-    Traceback (most recent call last):
-    suspectra.cancellation.Cancelled
-    """
+    """Asks running work to stop."""
 
     def __init__(self) -> None:
-        self.cancelled = False
+        self.cancelled = False  # may be set in any thread
 
     def check(self) -> None:
         """Raise if `cancelled` was set.
 
-        Raises
-        ------
-        Cancelled
-            When `cancelled` was set.
+        Raises Cancelled when `cancelled` was set.
         """
         if self.cancelled:
             raise Cancelled
@@ -74,23 +49,7 @@ _token: ContextVar[Token] = ContextVar("token", default=_NEVER)
 
 @contextmanager
 def cancellable(token: Token) -> Iterator[None]:
-    """Let a token cancel the body of a ``with`` statement, in this thread.
-
-    Parameters
-    ----------
-    token : Token
-        Set its `cancelled`, from any thread, to stop the body.
-
-    Examples
-    --------
-    >>> token = Token()
-    >>> with cancellable(token):
-    ...     check()
-    ...     token.cancelled = True
-    ...     check()
-    Traceback (most recent call last):
-    suspectra.cancellation.Cancelled
-    """
+    """Let a token cancel the body of a ``with`` statement, in this thread."""
     before = _token.set(token)
     try:
         yield
@@ -123,25 +82,7 @@ def check() -> None:
 def checked(items: Iterable[T]) -> Iterator[T]:
     """Iterate over the items, with a :func:`check` before each.
 
-    Parameters
-    ----------
-    items : iterable of T
-        Anything that can be looped over.
-
-    Yields
-    ------
-    T
-        One of `items`.
-
-    Raises
-    ------
-    Cancelled
-        Before the next item, when the current work was cancelled.
-
-    Examples
-    --------
-    >>> list(checked(range(3)))
-    [0, 1, 2]
+    Raises Cancelled before the next item, when the current work was cancelled.
     """
     token = _token.get()
     for item in items:

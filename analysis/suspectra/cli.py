@@ -58,45 +58,14 @@ _PATH = click.Path(path_type=Path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its status.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name. The default is those of the process.
-
-    Examples
-    --------
-    >>> main(["no-such-command"])
-    Traceback (most recent call last):
-    SystemExit: 2
-    """
+    """Run the command line and exit with its status."""
     sys.exit(run(arguments))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    r"""Run one command.
+    """Run one command.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name. The default is those of the process.
-
-    Returns
-    -------
-    int
-        The exit status. Errors are printed to stderr in a line or two; tracebacks only with ``--debug``.
-
-    Examples
-    --------
-    >>> records = ["TN:sum", "SF:cart.c", "DA:3,1", "end_of_record", "TN:tax", "SF:cart.c", "DA:3,0", "end_of_record"]
-    >>> _ = (folder / "all.info").write_text("\n".join(records))
-    >>> _ = (folder / "outcomes.txt").write_text("failed sum\npassed tax\n")
-    >>> files = ["--lcov", str(folder / "all.info"), "--outcomes", str(folder / "outcomes.txt")]
-    >>> run(["rank", "--workspace", str(folder), *files, "--format", "csv", "--output", str(folder / "suspects.csv")])
-    0
-    >>> (folder / "suspects.csv").read_text().splitlines()[1].split(",")[:7]
-    ['1', '1.0', '1', '0.5', '1.0', 'cart.c', '3']
+    The exit status. Errors are printed to stderr in a line or two; tracebacks only with `--debug`.
     """
     from suspectra.output.terminal import safe, soften
 

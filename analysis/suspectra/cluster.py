@@ -29,36 +29,13 @@ _CHUNK = 4_000_000  # the least number of row indices in one task
 
 
 class Lost(Exception):
-    """A task failed because its workers were lost on every attempt.
-
-    Examples
-    --------
-    >>> str(Lost("the worker died three times"))
-    'the worker died three times'
-    """
+    """A task failed because its workers were lost on every attempt."""
 
 
 class Cluster:
     """The workers behind one scheduler; a context manager.
 
-    Parameters
-    ----------
-    address : str
-        Such as ``tcp://host:8786``.
-
-    Raises
-    ------
-    UsageError
-        When dask.distributed is not installed, or no scheduler answers.
-
-    Examples
-    --------
-    >>> from distributed import LocalCluster
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> workers = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
-    >>> with workers, Cluster(workers.scheduler_address) as cluster:
-    ...     sorted(cluster.outcomes(abs, [-1, 2])), cluster.count(spectrum).ef.tolist()
-    ([(0, 1), (1, 2)], [1, 1, 0])
+    Raises UsageError when dask.distributed is not installed, or no scheduler answers.
     """
 
     def __init__(self, address: str):
@@ -86,17 +63,7 @@ class Cluster:
     def outcomes(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[int, Result | Lost]]:
         """Run tasks, and yield each result when it is ready, with the task's index.
 
-        Parameters
-        ----------
-        work : callable
-            A module-level function, since the workers import it.
-        tasks : iterable
-            The argument of each call. They are consumed lazily: only enough of them to keep the workers busy.
-
-        Yields
-        ------
-        (int, object)
-            The index and the result of a task; a :class:`Lost` when its workers were lost on every attempt.
+        The index and the result of a task; a Lost when its workers were lost on every attempt.
         """
         waiting = enumerate(tasks)
         width = 2 * max(1, sum(self._client.nthreads().values()))
@@ -118,20 +85,7 @@ class Cluster:
     def count(self, spectrum: Spectrum) -> Counts:
         """Compute :attr:`Spectrum.counts` on the workers.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            Its rows are sent in parts.
-
-        Returns
-        -------
-        Counts
-            Equal to a local count, independent of how the work was distributed.
-
-        Raises
-        ------
-        UsageError
-            When the workers are lost on every attempt.
+        Raises UsageError when the workers are lost on every attempt.
         """
         columns = len(spectrum.elements)
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
@@ -149,50 +103,16 @@ class Cluster:
 
 
 class RowPart(NamedTuple):
-    """Some consecutive rows of a spectrum, joined into one array for sending.
+    """Some consecutive rows of a spectrum, joined into one array for sending."""
 
-    Parameters
-    ----------
-    joined : ndarray of int32, shape (sum of sizes,)
-        The concatenated rows.
-    sizes : ndarray of int, shape (tests,)
-        The length of each row.
-    failed : ndarray of bool, shape (tests,)
-        Whether each test failed.
-    columns : int
-        The number of columns of the whole spectrum.
-
-    Examples
-    --------
-    >>> RowPart(np.array([0, 1, 0]), np.array([2, 1]), np.array([True, False]), columns=2).sizes.tolist()
-    [2, 1]
-    """
-
-    joined: Row
-    sizes: Ints
-    failed: Bools
-    columns: int
+    joined: Row  # the concatenated rows; shape (sum of sizes,)
+    sizes: Ints  # the length of each row; shape (tests,)
+    failed: Bools  # whether each test failed; shape (tests,)
+    columns: int  # the number of columns of the whole spectrum
 
 
 def count_part(part: RowPart) -> Counts:
-    """The counts of some rows.
-
-    Parameters
-    ----------
-    part : RowPart
-        The rows.
-
-    Returns
-    -------
-    Counts
-        Over the columns of the whole spectrum.
-
-    Examples
-    --------
-    >>> part = RowPart(np.array([0, 1, 0]), np.array([2, 1]), np.array([True, False]), columns=2)
-    >>> count_part(part).ef.tolist(), count_part(part).ep.tolist()
-    ([1, 1], [1, 0])
-    """
+    """The counts of some rows."""
     return Counts.from_rows(np.split(part.joined, np.cumsum(part.sizes)[:-1]), part.failed, part.columns)
 
 

@@ -30,29 +30,7 @@ _PATH = click.Path(path_type=Path)
 
 
 def options(*given: Decorator) -> Decorator:
-    """Combine options into one decorator. Help lists them in this order.
-
-    Parameters
-    ----------
-    *given : Decorator
-        Decorators from :func:`click.option`.
-
-    Returns
-    -------
-    Decorator
-        Adds all of them to a command.
-
-    Examples
-    --------
-    >>> top = click.option("--top", type=int, default=20)
-    >>> form = click.option("--format", "form", default="table")
-    >>> @click.command()
-    ... @options(top, form)
-    ... def rank(top, form):
-    ...     print(top, form)
-    >>> rank.main(["--top", "3"], standalone_mode=False)
-    3 table
-    """
+    """Combine options into one decorator. Help lists them in this order."""
 
     def add(command: Command) -> Command:
         for option in reversed(given):
@@ -63,33 +41,7 @@ def options(*given: Decorator) -> Decorator:
 
 
 def declared(option: Option, **more: object) -> Decorator:
-    """The command-line option for a declared option.
-
-    Parameters
-    ----------
-    option : Option
-        It gives the type, the default and the help text.
-    **more : object
-        Further arguments of :func:`click.option`, or replacements for those that follow from the declaration.
-
-    Returns
-    -------
-    callable
-        The decorator that adds it to a command.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.options import Option
-    >>> @click.command()
-    ... @declared(Option("seconds", 30.0, "How long it may take.", minimum=1))
-    ... def investigate(seconds):
-    ...     print(seconds)
-    >>> investigate.main(["--seconds", "5"], standalone_mode=False)
-    5.0
-    >>> investigate.main(["--seconds", "0"], standalone_mode=False)
-    Traceback (most recent call last):
-    click.exceptions.BadParameter: 0.0 is not in the range x>=1.
-    """
+    """The command-line option for a declared option."""
     flag = f"--{option.word}"
     help_text, default = option.help, option.default
     shown: dict[str, Any] = {}
@@ -140,32 +92,7 @@ build_options = options(
 def parse_location(workspace: Path, text: str) -> tuple[str, int]:
     """Parse FILE:LINE. The file is relative to the current folder or to the workspace.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder that paths are relative to.
-    text : str
-        The text that the user wrote.
-
-    Returns
-    -------
-    path : str
-        Relative to the workspace, with forward slashes.
-    line : int
-        Counted from 1.
-
-    Raises
-    ------
-    BadParameter
-        When `text` does not end in a colon and a line number.
-
-    Examples
-    --------
-    >>> parse_location(folder, "src/cart.py:12")
-    ('src/cart.py', 12)
-    >>> parse_location(folder, "src/cart.py")
-    Traceback (most recent call last):
-    click.exceptions.BadParameter: 'src/cart.py' is not of the form FILE:LINE.
+    Raises BadParameter when `text` does not end in a colon and a line number.
     """
     from suspectra.evidence.boundary import inside
 
@@ -182,30 +109,7 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
 def unpacked(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Unpack a recording that is given as a ZIP file, for as long as the command runs.
 
-    Parameters
-    ----------
-    context : click.Context
-        Of the command.
-    parameter : click.Parameter
-        Which of its parameters.
-    path : Path or None
-        The folder or file that was named.
-
-    Returns
-    -------
-    Path or None
-        The folder of the recording.
-
-    Raises
-    ------
-    EvidenceError
-        When the file contains no recording.
-
-    Examples
-    --------
-    >>> command = click.Command("rank")
-    >>> unpacked(click.Context(command), command, folder) == folder
-    True
+    Raises EvidenceError when the file contains no recording.
     """
     if path is None or not path.is_file() or path.suffix.lower() != ".zip":
         return path
@@ -217,22 +121,7 @@ def unpacked(context: click.Context, parameter: click.Parameter, path: Path | No
 
 
 def print_problem(kind: str, problem: Problem) -> None:
-    """Print a problem to stderr.
-
-    Parameters
-    ----------
-    kind : {'error', 'warning'}
-        The label of the problem, which also selects its colour.
-    problem : Problem
-        Control characters in it are made visible.
-
-    Examples
-    --------
-    >>> from contextlib import redirect_stderr
-    >>> with redirect_stderr(sys.stdout):
-    ...     print_problem("warning", Problem("cart.py", "line 3", "it was edited", "run the tests again"))
-    suspectra: warning: cart.py (line 3): it was edited. Fix: run the tests again
-    """
+    """Print a problem to stderr."""
     from suspectra.output.terminal import Style, safe
 
     colour = {"error": "red", "warning": "yellow"}[kind]
@@ -240,51 +129,16 @@ def print_problem(kind: str, problem: Problem) -> None:
 
 
 def warn(problems: Iterable[Problem]) -> None:
-    """Print warnings: problems in spite of which a command has a result.
-
-    Parameters
-    ----------
-    problems : iterable of Problem
-        Printed one by one, in this order.
-
-    Examples
-    --------
-    >>> from contextlib import redirect_stderr
-    >>> with redirect_stderr(sys.stdout):
-    ...     warn([Problem("cart.py", "line 3", "it was edited", "run the tests again")])
-    suspectra: warning: cart.py (line 3): it was edited. Fix: run the tests again
-    """
+    """Print warnings: problems in spite of which a command has a result."""
     for problem in problems:
         print_problem("warning", problem)
 
 
 @contextmanager
 def written(path: Path | None) -> Iterator[TextIO]:
-    r"""Open an output file, or stdout. The file gets its name only when it is complete.
+    """Open an output file, or stdout. The file gets its name only when it is complete.
 
-    Parameters
-    ----------
-    path : Path or None
-        Where to write; None is stdout.
-
-    Yields
-    ------
-    TextIO
-        A text stream. Files are UTF-8 and have Unix line endings on every platform.
-
-    Raises
-    ------
-    UsageError
-        When `path` is a folder, or can't be written.
-
-    Examples
-    --------
-    >>> with written(folder / "suspects.txt") as out:
-    ...     _ = out.write("cart.py:12\n")
-    ...     print((folder / "suspects.txt").exists())
-    False
-    >>> (folder / "suspects.txt").read_text()
-    'cart.py:12\n'
+    Raises UsageError when `path` is a folder, or can't be written.
     """
     if path is None:
         yield sys.stdout

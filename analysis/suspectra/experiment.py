@@ -27,13 +27,7 @@ EVERY_MUTANT = "every mutant"
 
 
 class Outcome(str, Enum):
-    """How an altered run ended. The values are as the log has them.
-
-    Examples
-    --------
-    >>> Outcome("passed").repairs, Outcome("timeout").repairs
-    (True, False)
-    """
+    """How an altered run ended. The values are as the log has them."""
 
     PASSED = "passed"
     """The whole test passes, set-up and clean-up included, in a process of its own."""
@@ -58,73 +52,25 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A test that was run again with one thing altered.
+    """A test that was run again with one thing altered."""
 
-    Parameters
-    ----------
-    test : str
-        Its name, as the evidence has it.
-    kind : str
-        What was done: ``switch`` a decision, put in another ``value``, or run a ``mutant``.
-    file : str
-        Where it was done: relative to the workspace, forward slashes.
-    line, end_line : int
-        The lines of what was altered, from 1, both included.
-    column : int
-        Where it begins, in bytes from 0.
-    place : str
-        What it is. A decision: ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or
-        ``case``. Where a value is put in: what gets it. Of a mutant: the kind of mutation.
-    instance : int
-        How many times the place had been reached, this one included; `EVERY` for each time.
-    action : str
-        How a decision came out then: ``true`` or ``false``, or ``other`` for the opposite of what it was each time.
-        Of other kinds: what was done in a word.
-    outcome : Outcome
-        How the test ended; as long as it was not run, `Outcome.NOT_REACHED`.
-    seconds : float
-        How long it took.
-    guard : bool
-        An arm of its ``if`` ends by raising: not to raise may hide the symptom alone.
-    detail : str
-        What was put in: the text of a value, or of a mutation such as ``>`` → ``>=``. Of a decision that its line does
-        not name, such as an operand of ``and``: its text. Empty for any other.
-    end_column : int
-        Where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included.
-    replacement : str
-        Of a mutant: what replaces it, so that the text can be edited.
-    changed : bool
-        The failing test still fails, with another exception or another message than unaltered.
-
-    Examples
-    --------
-    >>> experiment = Experiment(
-    ...     "test_a", "switch", "cart.py", 8, 8, 7, "if", 3, "false", Outcome.PASSED, 0.01
-    ... )
-    >>> print(experiment)
-    cart.py:8: test_a passes if this comes out false the 3rd time
-    >>> experiment.condition
-    'if this comes out false the 3rd time'
-    >>> experiment.key
-    ('test_a', 'switch', 'cart.py', 8, 7, 'if', 3, 'false', '')
-    """
-
-    test: str
-    kind: str
-    file: str
-    line: int
-    end_line: int
-    column: int
-    place: str
-    instance: int
-    action: str
-    outcome: Outcome = Outcome.NOT_REACHED
-    seconds: float = 0.0
-    guard: bool = False
-    detail: str = ""
+    test: str  # its name, as the evidence has it
+    kind: str  # what was done: `switch` a decision, put in another `value`, or run a `mutant`
+    file: str  # where it was done: relative to the workspace, forward slashes
+    line: int  # the lines of what was altered, from 1, both included
+    end_line: int  # the lines of what was altered, from 1, both included
+    column: int  # where it begins, in bytes from 0
+    place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
+    instance: int  # how many times the place had been reached, this one included; `EVERY` for each time
+    action: str  # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time
+    outcome: Outcome = Outcome.NOT_REACHED  # how the test ended; as long as it was not run, `Outcome.NOT_REACHED`
+    seconds: float = 0.0  # how long it took
+    guard: bool = False  # an arm of its `if` ends by raising: not to raise may hide the symptom alone
+    detail: str = ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`
+    # where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included
     end_column: int = 0
-    replacement: str = ""
-    changed: bool = False
+    replacement: str = ""  # of a mutant: what replaces it, so that the text can be edited
+    changed: bool = False  # the failing test still fails, with another exception or another message than unaltered
 
     @property
     def key(self) -> tuple[str, str, str, int, int, str, int, str, str]:

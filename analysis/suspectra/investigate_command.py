@@ -37,20 +37,7 @@ _Result = TypeVar("_Result")
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> commands = click.Group()
-    >>> register(commands)
-    >>> sorted(commands.commands)
-    ['investigate']
-    """
+    """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
     @workspace_option

@@ -60,19 +60,7 @@ technique_options = options(
 
 
 class RankingOptions(TypedDict):
-    """The values of `technique_options` and of `evidence_options` without the workspace.
-
-    Examples
-    --------
-    >>> @click.command()
-    ... @evidence_options
-    ... @technique_options
-    ... def rank(workspace, **chosen):
-    ...     return chosen
-    >>> chosen: RankingOptions = rank.main(["--technique", "dstar", "--since", "main"], standalone_mode=False)
-    >>> chosen["technique"], chosen["since"], chosen["include_tests"]
-    ('dstar', 'main', False)
-    """
+    """The values of `technique_options` and of `evidence_options` without the workspace."""
 
     coverage: Path | None
     junit: Path | None
@@ -115,56 +103,19 @@ DEFAULTS: RankingOptions = {
 
 @dataclass(frozen=True, eq=False)
 class Localized:
-    """The result of :func:`localize`.
+    """The result of :func:`localize`."""
 
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    evidence : Evidence
-        The evidence that was ranked.
-    program : Program
-        The program model of the evidence; None when the evidence has none.
-    problems : tuple of Problem
-        Problems of the evidence and of the ranking.
-    groups : tuple of RankedGroup
-        The failure groups, each with its own ranking; empty unless requested.
-    run_again : tuple of str
-        The command that runs the tests again; empty where that is not known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> from suspectra.failure_groups.ranking import rank_groups
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> ochiai = make_technique("ochiai")
-    >>> report = ochiai.localize(spectrum)
-    >>> groups = tuple(rank_groups(report, ochiai).groups)
-    >>> localized = Localized(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), None, (), groups)
-    >>> localized.group_of(1).group.tests
-    ('t2',)
-    """
-
-    report: RankedReport
-    evidence: Evidence
-    program: Program | None
-    problems: tuple[Problem, ...]
-    groups: tuple[RankedGroup, ...] = ()
-    run_again: tuple[str, ...] = ()
+    report: RankedReport  # the ranking
+    evidence: Evidence  # the evidence that was ranked
+    program: Program | None  # the program model of the evidence; None when the evidence has none
+    problems: tuple[Problem, ...]  # problems of the evidence and of the ranking
+    groups: tuple[RankedGroup, ...] = ()  # the failure groups, each with its own ranking; empty unless requested
+    run_again: tuple[str, ...] = ()  # the command that runs the tests again; empty where that is not known
 
     def group_of(self, element: int | None = None) -> RankedGroup | None:
         """The failure group that ranks an element best.
 
-        Parameters
-        ----------
-        element : int, optional
-            The column of the element. Without it, the first group is returned.
-
-        Returns
-        -------
-        RankedGroup or None
-            None when there is only one group, or no failing test executes the element.
+        None when there is only one group, or no failing test executes the element.
         """
         if len(self.groups) < 2:
             return None
@@ -177,45 +128,12 @@ class Localized:
 def localize(
     workspace: Path,
     *,
-    edges: bool = False,
-    groups: bool = False,
+    edges: bool = False,  # read control-flow edges even if the technique does not need them
+    groups: bool = False,  # compute failure groups, too. This also reads control-flow edges
     scheduler: str | None = None,
     **chosen: Unpack[RankingOptions],
 ) -> Localized:
-    r"""Rank the evidence. Its problems are printed even when there is no ranking.
-
-    Parameters
-    ----------
-    workspace : Path
-        The folder that paths are relative to.
-    edges : bool
-        Read control-flow edges even if the technique does not need them.
-    groups : bool
-        Compute failure groups, too. This also reads control-flow edges.
-    scheduler : str, optional
-        The address of a dask.distributed scheduler that does the counting.
-    **chosen
-        The values of the options.
-
-    Returns
-    -------
-    Localized
-        The ranking and the evidence.
-
-    Examples
-    --------
-    >>> @click.command()
-    ... @evidence_options
-    ... @technique_options
-    ... def rank(workspace, **chosen):
-    ...     return localize(workspace, **chosen)
-    >>> records = ["TN:sum", "SF:cart.c", "DA:3,1", "end_of_record", "TN:tax", "SF:cart.c", "DA:3,0", "end_of_record"]
-    >>> _ = (folder / "all.info").write_text("\n".join(records))
-    >>> _ = (folder / "outcomes.txt").write_text("failed sum\npassed tax\n")
-    >>> files = ["--lcov", str(folder / "all.info"), "--outcomes", str(folder / "outcomes.txt")]
-    >>> print(rank.main(["--workspace", str(folder), *files], standalone_mode=False).report.suspect(0).location)
-    cart.c:3
-    """
+    """Rank the evidence. Its problems are printed even when there is no ranking."""
     technique = _make_technique(chosen)  # first, so that a wrong name is reported before anything is read
     info = technique.info
     source = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow)
@@ -312,25 +230,7 @@ def _make_technique(chosen: RankingOptions) -> Technique:
 def technique_parameters(texts: Iterable[str]) -> dict[str, object]:
     """The parameters that a technique is made with.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Such as ``exponent=3``.
-
-    Returns
-    -------
-    dict of str to object
-        By name.
-
-    Raises
-    ------
-    click.BadParameter
-        For another form.
-
-    Examples
-    --------
-    >>> technique_parameters(["exponent=3", "form=published"])
-    {'exponent': 3, 'form': 'published'}
+    Raises click.BadParameter for another form.
     """
     parameters: dict[str, object] = {}
     for text in texts:

@@ -278,23 +278,7 @@ def _no_evidence() -> Problem:
 def require_suspects(report: RankedReport) -> None:
     """Reject a ranking to which no failing test contributes.
 
-    Parameters
-    ----------
-    report : RankedReport
-        Any ranking.
-
-    Raises
-    ------
-    NothingToRank
-        When nothing that may be a suspect was measured, or no failing test executes any of it.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[0, 0], [0, 1]], failed=[True, False])
-    >>> require_suspects(make_technique("ochiai").localize(spectrum))
-    Traceback (most recent call last):
-    suspectra.errors.NothingToRank: no failing test executes a measured statement that may be a suspect. Fix: …
+    Raises NothingToRank when nothing that may be a suspect was measured, or no failing test executes any of it.
     """
     if not len(report):
         cause = "no statement of the workspace was measured that may be a suspect"

@@ -26,20 +26,7 @@ _PATH = click.Path(path_type=Path)
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> commands = click.Group()
-    >>> register(commands)
-    >>> sorted(commands.commands)
-    ['markov']
-    """
+    """Add the command to the command line."""
 
     @cli.command()
     @evidence_options

@@ -25,48 +25,19 @@ _OUTCOMES = {
 
 
 class PredicateSite(NamedTuple):
-    """What is asked about a value at a place; each time, one of its outcomes is true.
+    """What is asked about a value at a place; each time, one of its outcomes is true."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace, with forward slashes.
-    line, end_line : int
-        The lines of the place, from 1, both included.
-    kind : str
-        One of `KINDS`.
-    left : str
-        What has the value, such as ``last`` or ``len(items)``.
-    right : str
-        What it is compared with; empty unless the kind is ``pair``.
-
-    Examples
-    --------
-    >>> PredicateSite("cart.py", 8, 8, "pair", "last", "first").in_words(frozenset("<"))
-    'last < first'
-    >>> PredicateSite("cart.py", 8, 8, "definition", "total", "").in_words(frozenset({"4"}))
-    'total comes from line 4'
-    """
-
-    file: str
-    line: int
-    end_line: int
+    file: str  # relative to the workspace, with forward slashes
+    line: int  # the lines of the place, from 1, both included
+    end_line: int  # the lines of the place, from 1, both included
     kind: str
-    left: str
-    right: str
+    left: str  # what has the value, such as `last` or `len(items)`
+    right: str  # what it is compared with; empty unless the kind is `pair`
 
     def in_words(self, outcomes: frozenset[str]) -> str:
         """The predicate that is true where one of some outcomes is.
 
-        Parameters
-        ----------
-        outcomes : frozenset of str
-            Not all that the site can have.
-
-        Returns
-        -------
-        str
-            As Python would write it where it can be said so.
+        As Python would write it where it can be said so.
         """
         left, first = self.left, min(outcomes, default="")
         if self.kind == "type":
@@ -84,24 +55,8 @@ class PredicateSite(NamedTuple):
 
 @dataclass(frozen=True)
 class Observation:
-    """A test that was run again with its values observed.
+    """A test that was run again with its values observed."""
 
-    Parameters
-    ----------
-    test : str
-        Its name, as the evidence has it.
-    failed : bool
-        Whether it failed.
-    sites : mapping of PredicateSite to mapping of str to int
-        How often each site had which outcome. It was observed as often as all of these together.
-
-    Examples
-    --------
-    >>> site = PredicateSite("cart.py", 8, 8, "sign", "total", "")
-    >>> Observation("test_a", True, {site: {"<": 1, ">": 3}}).sites[site][">"]
-    3
-    """
-
-    test: str
-    failed: bool
-    sites: Mapping[PredicateSite, Mapping[str, int]]
+    test: str  # its name, as the evidence has it
+    failed: bool  # whether it failed
+    sites: Mapping[PredicateSite, Mapping[str, int]]  # how often each site had which outcome

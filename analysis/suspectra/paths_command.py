@@ -31,20 +31,7 @@ if TYPE_CHECKING:
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> commands = click.Group()
-    >>> register(commands)
-    >>> sorted(commands.commands)
-    ['paths']
-    """
+    """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
     @workspace_option

@@ -11,20 +11,8 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True)
 class ReportedPaths:
-    """The statements at which the run of one failing test and one that passes part.
+    """The statements at which the run of one failing test and one that passes part."""
 
-    Parameters
-    ----------
-    test : str
-        The name of the failing test, as the evidence has it.
-    lines : mapping of str to tuple of (str, int)
-        By technique the lines of its report, in its order; techniques that reported nothing are left out.
-
-    Examples
-    --------
-    >>> ReportedPaths("test_a", {"apg": (("cart.py", 8),)}).lines["apg"]
-    (('cart.py', 8),)
-    """
-
-    test: str
+    test: str  # the name of the failing test, as the evidence has it
+    # by technique the lines of its report, in its order; techniques that reported nothing are left out
     lines: Mapping[str, tuple[Line, ...]]

@@ -20,46 +20,11 @@ from suspectra.spectrum import ChangedRows
 
 
 def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
-    r"""Add what changed since a git revision, for failing tests of which no earlier pass is known.
+    """Add what changed since a git revision, for failing tests of which no earlier pass is known.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        What was read.
-    workspace : Path
-        The folder that paths are relative to.
-    name : str or None
-        The revision; unless given, the one where the present branch left the default branch.
+    The same object where each failing test has an earlier pass, or git knows of no revision.
 
-    Returns
-    -------
-    Evidence
-        The same object where each failing test has an earlier pass, or git knows of no revision.
-
-    Raises
-    ------
-    UsageError
-        When a revision is named that git does not know.
-
-    Examples
-    --------
-    >>> import subprocess
-    >>> import numpy as np
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> _ = (folder / "cart.py").write_text("total = 0\nprint(total)\n")
-    >>> git = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
-    >>> for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "Begin"]):
-    ...     _ = subprocess.run([*git, *words], cwd=folder, check=True)
-    >>> _ = (folder / "cart.py").write_text("total = 0\nprint(total + 1)\n")
-    >>> lines = np.array([1, 2], np.int32)
-    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
-    >>> tests = (TestResult("test_sum", Verdict.FAILED),)
-    >>> evidence = Evidence("by hand", tests, (cart,), (lines - 1,), lines[:0])
-    >>> since_revision(evidence, folder, "HEAD").changed["test_sum"].tolist()
-    [1]
-    >>> since_revision(evidence, folder, "--all")
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: --all: is not a revision. Fix: name a commit, a branch or a tag
+    Raises UsageError when a revision is named that git does not know.
     """
     if name is None:
         return ChangesOfBranch(workspace).add_to(evidence)
@@ -81,21 +46,6 @@ class ChangesOfBranch:
 
     Files are compared again only when others were run, or when the branch begins elsewhere. Where it begins is asked
     once, and again only by :meth:`has_moved`, since git takes as long to answer as a ranking.
-
-    Parameters
-    ----------
-    workspace : Path
-        The folder that paths are relative to.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> tests = (TestResult("test_tax", Verdict.FAILED),)
-    >>> evidence = Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32))
-    >>> branch = ChangesOfBranch(folder)
-    >>> branch.add_to(evidence) is evidence, branch.has_moved()
-    (True, False)
     """
 
     def __init__(self, workspace: Path):
@@ -108,16 +58,8 @@ class ChangesOfBranch:
     def add_to(self, evidence: Evidence) -> Evidence:
         """Add the changes, for failing tests of which no earlier pass is known.
 
-        Parameters
-        ----------
-        evidence : Evidence
-            What was read.
-
-        Returns
-        -------
-        Evidence
-            Equal calls return the same object. It is `evidence` itself where each failing test has an earlier pass, or
-            git knows of no default branch.
+        Equal calls return the same object. It is `evidence` itself where each failing test has an earlier pass, or git
+        knows of no default branch.
         """
         unknown = _without_pass(evidence)
         row = self._row(evidence.files) if unknown else None
@@ -130,15 +72,7 @@ class ChangesOfBranch:
     def has_moved(self, after_s: float = 0.0) -> bool:
         """Ask git again where the branch begins.
 
-        Parameters
-        ----------
-        after_s : float, optional
-            For how many seconds after an answer git is not asked again.
-
-        Returns
-        -------
-        bool
-            Whether it begins elsewhere than `add_to` took it to begin. False where that never mattered.
+        Whether it begins elsewhere than `add_to` took it to begin. False where that never mattered.
         """
         if self._asked is None or time.monotonic() < self._asked + after_s:
             return False

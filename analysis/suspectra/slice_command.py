@@ -38,20 +38,7 @@ _FileLine = tuple[str, int]
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> commands = click.Group()
-    >>> register(commands)
-    >>> sorted(commands.commands)
-    ['slice']
-    """
+    """Add the command to the command line."""
 
     @cli.command("slice", cls=BeforeCommand)
     @workspace_option

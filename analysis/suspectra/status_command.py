@@ -33,20 +33,7 @@ _DJANGO = ("python", "manage.py", "test")
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> group = click.Group()
-    >>> register(group)
-    >>> list(group.commands)
-    ['status']
-    """
+    """Add the command to the command line."""
 
     @cli.command()
     @evidence_options

@@ -33,34 +33,7 @@ ONE_RUN_S = 0.05
 class Suspicion(Suspects):
     """How suspicious statements are, for the tests of each failure group.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        The recording, with control-flow edges where it has them.
-    everywhere : bool
-        Experiments are made at all statements that failing tests execute, not only at the first suspects.
-
-    Attributes
-    ----------
-    groups : tuple of tuple of str
-        The failing tests of each failure group, by name.
-
-    Raises
-    ------
-    NothingToRank
-        When the evidence gives no ranking.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> lines = np.array([1, 2], np.int32)
-    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
-    >>> tests = TestResult("test_sum", Verdict.FAILED), TestResult("test_tax", Verdict.PASSED)
-    >>> evidence = Evidence("by hand", tests, (cart,), (lines - 1, lines[:1] - 1), lines[:0])
-    >>> suspicion = Suspicion(evidence)
-    >>> suspicion.files, suspicion.in_turn(["test_sum"]), suspicion.at(0, "cart.py", 2) > suspicion.at(0, "cart.py", 1)
-    (frozenset({'cart.py'}), ['test_sum'], True)
+    Raises NothingToRank when the evidence gives no ranking.
     """
 
     def __init__(self, evidence: Evidence, *, everywhere: bool = False):
@@ -70,7 +43,7 @@ class Suspicion(Suspects):
         self._source_of = evidence.program.source_of if evidence.program is not None else None
         self._seconds = {test.name: test.seconds for test in evidence.failing}
         self._digests = {file.path: file.digest for file in evidence.files}
-        self.groups = tuple(group.group.tests for group in ranked)
+        self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
             _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
             for group in ranked
@@ -81,16 +54,6 @@ class Suspicion(Suspects):
 
         In a group those come first that execute few statements and take little time, by the product of both: there is
         least to be at fault, and most runs can be made.
-
-        Parameters
-        ----------
-        tests : iterable of str
-            Their names.
-
-        Returns
-        -------
-        list of str
-            The same names.
         """
         wanted = set(tests)
         groups = [
@@ -171,21 +134,8 @@ class _Group:
 def top_suspects(report: RankedReport) -> Ints:
     """The first suspects of a ranking, in few files.
 
-    Parameters
-    ----------
-    report : RankedReport
-        Any ranking.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Elements that failing tests execute, of ranks up to `TOP_RANK`, in the first `MAX_FILES` files of the ranking.
-
-    Examples
-    --------
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
-    >>> top_suspects(report).tolist()
-    [1, 0]
+    Of shape (k,). Elements that failing tests execute, of ranks up to `TOP_RANK`, in the first `MAX_FILES` files of the
+    ranking.
     """
     spectrum = report.spectrum
     sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
@@ -198,34 +148,9 @@ def top_suspects(report: RankedReport) -> Ints:
 
 
 def called_by(callers: Ints, report: RankedReport, program: Program | None) -> Ints:
-    r"""The statements that failing tests execute in functions that some statements call.
+    """The statements that failing tests execute in functions that some statements call.
 
-    Parameters
-    ----------
-    callers : ndarray of int64, shape (k,)
-        The statements.
-    report : RankedReport
-        A ranking of them.
-    program : Program or None
-        The sources.
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-        Elements.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> source = b"def total():\n    return tax()\ndef tax():\n    return 1\n"
-    >>> lines, functions = np.array([2, 4], np.int32), (("total", 1, 2), ("tax", 3, 4))
-    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([0, 1], np.int32), functions)
-    >>> test, row = TestResult("test_sum", Verdict.FAILED), np.array([0, 1], np.int32)
-    >>> evidence = Evidence("by hand", (test,), (cart,), (row,), row[:0], source_of=lambda path: source)
-    >>> report = make_technique("ochiai").localize(evidence.spectrum())
-    >>> called_by(np.array([0]), report, evidence.program).tolist()
-    [1]
+    Of shape (m,).
     """
     spectrum = report.spectrum
     files = [spectrum.elements.files[file] for file in np.unique(spectrum.elements.file[callers]).tolist()]

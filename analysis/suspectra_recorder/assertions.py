@@ -32,56 +32,14 @@ class _Hook(Protocol):
     ) -> CodeType | None:
         """Make the instrumented code of a file.
 
-        Parameters
-        ----------
-        path, name : str
-            Of the file, and the name to know it by.
-        source : bytes
-            As it is on disk.
-        rewrite : callable or None
-            Changes the instrumented tree further.
-        variant : str
-            Tells the results of `rewrite` apart.
-
-        Returns
-        -------
-        CodeType or None
-            None when it can't be instrumented.
+        None when it can't be instrumented.
         """
 
 
 def instrument_rewritten(
     rewrite: ModuleType, hook: _Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
 ) -> Callable[[], None]:
-    """Instrument modules that pytest's loader loads from now on.
-
-    Parameters
-    ----------
-    rewrite : module
-        ``_pytest.assertion.rewrite``; other modules of pytest may not be loaded yet.
-    hook : Hook
-        The hook that makes the code with probes.
-    capture : callable
-        Gives the context in which a module is executed, so that first imports are recognized in these modules, too.
-
-    Returns
-    -------
-    callable
-        Undoes it.
-
-    Examples
-    --------
-    >>> from _pytest.assertion import rewrite
-    >>> from contextlib import nullcontext
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> original = rewrite.AssertionRewritingHook.exec_module
-    >>> undo = instrument_rewritten(rewrite, ImportHook(lambda path: None), lambda module: nullcontext())
-    >>> rewrite.AssertionRewritingHook.exec_module is original
-    False
-    >>> undo()
-    >>> rewrite.AssertionRewritingHook.exec_module is original
-    True
-    """
+    """Instrument modules that pytest's loader loads from now on."""
     from _pytest import __version__
 
     loader = rewrite.AssertionRewritingHook

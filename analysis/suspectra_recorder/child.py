@@ -24,22 +24,6 @@ def attach(folder: str, number: int) -> None:
     """Record this process for the test that started it, unless the run is over.
 
     Another interpreter than that of the tests is not recorded, as its code may have other branches.
-
-    Parameters
-    ----------
-    folder : str
-        The folder in which the process that runs the tests communicates with its children.
-    number : int
-        The number with which this process was started.
-
-    Examples
-    --------
-    The run is over, so its folder is gone, and the process stays as it is:
-
-    >>> before = list(sys.meta_path)
-    >>> attach(str(folder / "42-8f3a"), number=1)
-    >>> sys.meta_path == before
-    True
     """
     global _hook
     try:
@@ -67,34 +51,7 @@ def attach(folder: str, number: int) -> None:
 
 
 def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None:
-    """Give each process that is forked from this one its own cells.
-
-    Parameters
-    ----------
-    hook : ImportHook
-        The import hook of this process.
-    imports : FirstImports
-        The first imports of this process.
-    log : ChildLog
-        The log of this process; a forked process opens another log beside it.
-
-    Examples
-    --------
-    A forked process closes the log of its parent and has one of its own:
-
-    >>> from suspectra_recorder.children import Children
-    >>> hook = ImportHook(lambda path: "price.py")
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> log = ChildLog(children.folder, 1, counting=False)
-    >>> follow_forks(hook, FirstImports(hook, log.imported), log)
-    >>> if (process := os.fork()) == 0:
-    ...     os._exit(0)
-    >>> _ = os.waitpid(process, 0)
-    >>> sum(name.endswith(".log") for name in os.listdir(children.folder))
-    2
-    >>> log.close(), children.close()
-    (None, None)
-    """
+    """Give each process that is forked from this one its own cells."""
 
     def forked() -> None:
         nonlocal log
@@ -118,28 +75,10 @@ def _number(folder: str, number: int) -> int:
 
 
 def record_script() -> None:
-    r"""Record the script that this interpreter is about to run, which no loader loads.
+    """Record the script that this interpreter is about to run, which no loader loads.
 
     Python announces it by an audit event. The script is then run in that event's hook, with the same globals, and the
     interpreter exits as it would after the script.
-
-    Examples
-    --------
-    A test starts a script, and the process attaches itself when Python starts:
-
-    >>> import subprocess
-    >>> from suspectra_recorder.children import Children
-    >>> script = folder / "price.py"
-    >>> _ = script.write_text("vat = 20\n")
-    >>> scope = {"workspace": str(folder), "sources": [], "include_tests": False, "patterns": []}
-    >>> children = Children(str(folder), {"python": sys.version, "cache": None, **scope}, counting=False)
-    >>> children.inject_env(os.environ)
-    >>> number = children.next_number()
-    >>> _ = subprocess.run([sys.executable, str(script)], check=True)
-    >>> [file.path for child in children.started_by({number}) for file in child.contents()[0]]
-    ['price.py']
-    >>> children.remove_env(os.environ)
-    >>> children.close()
     """
     hook = _hook
     if hook is None:

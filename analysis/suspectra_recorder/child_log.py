@@ -32,50 +32,15 @@ _MIN_DESCRIPTORS = 64
 class ChildLog:
     """The log and the cells of a child, as used by the child itself.
 
-    Parameters
-    ----------
-    folder : str
-        The folder of the process that runs the tests.
-    number : int
-        The number with which this process was started.
-    counting : bool
-        Whether cells count.
-
-    Raises
-    ------
-    OSError
-        When the run is over, or the limit of open files is too low.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.first_imports import FirstImport, FirstImports
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> from suspectra_recorder.instrumentation.loaded_file import LoadedFile
-    >>> from suspectra_recorder.children import Children
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> log = ChildLog(children.folder, 1, counting=False)
-    >>> vat = log.take("tax.py", "77aa", 8, b"map")
-    >>> vat[1] = 1
-    >>> first = FirstImport(FirstImports(ImportHook(str), log.imported), "price", "price.py")
-    >>> cells = log.room(first, LoadedFile("price.py", "9b5e", [0] * 8, b"map"))
-    >>> cells[0] = 1
-    >>> log.imported(first)
-    >>> log.close()
-    >>> child, = children.started_by({1})
-    >>> files, imports = child.contents()
-    >>> [(file.path, file.cells) for file in files]
-    [('tax.py', [0, 1, 0, 0, 0, 0, 0, 0])]
-    >>> [(module, [file.cells for file in ran]) for module, ran in imports]
-    [('price.py', [[1, 0, 0, 0, 0, 0, 0, 0]])]
-    >>> children.close()
+    Raises OSError when the run is over, or the limit of open files is too low.
     """
 
     def __init__(self, folder: str, number: int, counting: bool):
         if _descriptors() < _MIN_DESCRIPTORS:  # leave the remaining descriptors to the program
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         mark = os.urandom(8)
-        self.folder = folder
-        self.number = number
+        self.folder = folder  # the folder of the process that runs the tests
+        self.number = number  # the number with which this process was started
         self._imports: dict[FirstImport, int] = {}
         base = os.path.join(folder, f"{number}-{os.getpid()}-{mark.hex()}")
         self._cells = SharedCells(base + CELLS, counting)
@@ -87,26 +52,7 @@ class ChildLog:
             raise
 
     def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> MutableSequence[int]:
-        """Allocate cells for a source.
-
-        Parameters
-        ----------
-        path : str
-            The recorded name of the source.
-        digest : str
-            SHA-256 of the source, hexadecimal.
-        cells : int
-            How many cells it needs.
-        source_map : bytes
-            The map of its probes; empty if the process that runs the tests has it.
-        **more : int
-            Further fields of the frame's head.
-
-        Returns
-        -------
-        mutable sequence of int
-            The cells, all zero.
-        """
+        """Allocate cells for a source."""
         at, room = self._cells.take(cells)
         head = {"path": path, "digest": digest, "cells": cells, "at": at, **more}
         self._log.write(FrameKind.FILE, with_json(head, source_map))
@@ -115,17 +61,7 @@ class ChildLog:
     def room(self, first: FirstImport, file: LoadedFile) -> MutableSequence[int]:
         """Allocate cells for what a first import runs of a source.
 
-        Parameters
-        ----------
-        first : FirstImport
-            The import.
-        file : LoadedFile
-            The source.
-
-        Returns
-        -------
-        mutable sequence of int
-            The cells, all zero; an unused list if the log can't be written.
+        The cells, all zero; an unused list if the log can't be written.
         """
         number = self._imports.setdefault(first, len(self._imports) + 1)
         try:
@@ -134,13 +70,7 @@ class ChildLog:
             return [0] * len(file.cells)
 
     def imported(self, first: FirstImport) -> None:
-        """Note that a first import succeeded.
-
-        Parameters
-        ----------
-        first : FirstImport
-            The import.
-        """
+        """Note that a first import succeeded."""
         if first in self._imports:
             self._log.write(FrameKind.SHARED, with_json({"import": self._imports[first], "module": first.path}))
 
@@ -150,24 +80,7 @@ class ChildLog:
 
 
 def report_failure(folder: str, error: OSError) -> None:
-    """Report to the process that runs the tests that this one can't record itself.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the run.
-    error : OSError
-        The reason.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.children import Children
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> report_failure(children.folder, OSError(errno.EMFILE, "Too many open files"))
-    >>> children.failure
-    'Too many open files'
-    >>> children.close()
-    """
+    """Report to the process that runs the tests that this one can't record itself."""
     with contextlib.suppress(OSError):  # the run is over
         _write_state(folder, FAILURE, (error.errno or errno.EIO).to_bytes(4, "little"))
 
@@ -189,31 +102,9 @@ def _descriptors() -> int:
 def current_number(folder: str) -> int:
     """Return the number with which children are started now.
 
-    Parameters
-    ----------
-    folder : str
-        The folder of the run.
+    0 if no test is running.
 
-    Returns
-    -------
-    int
-        0 if no test is running.
-
-    Raises
-    ------
-    OSError
-        When the run is over.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.children import Children
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> children.next_number(), children.next_number()
-    (1, 2)
-    >>> current_number(children.folder)
-    2
-    >>> children.remove_env(os.environ)
-    >>> children.close()
+    Raises OSError when the run is over.
     """
     with open(os.path.join(folder, STATE), "rb") as stream:
         return int.from_bytes(stream.read(8), "little")

@@ -20,72 +20,20 @@ Imported = tuple[str, Mapping[LoadedFile, Sequence[int]]]
 
 
 class ChildProcessMerge:
-    """Merges the child processes of tests into these tests.
-
-    Parameters
-    ----------
-    hook : ImportHook
-        The import hook of this process; the cells of children are added to its cells.
-    imports : FirstImports
-        The first imports of this process.
-    children : Children
-        The folder to which children write what they ran.
-    imported : callable
-        Called with `Imported` for each first import in a child.
-
-    Examples
-    --------
-    A test starts a process, which runs a line of ``price.py``:
-
-    >>> hook = ImportHook(lambda path: None)
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> merge = ChildProcessMerge(hook, FirstImports(hook, print), children, print)
-    >>> merge.start(when_forked=lambda: None)
-    >>> merge.begin()
-    >>> child = ChildLog(children.folder, children.number, counting=False)
-    >>> cells = child.take("price.py", "9b5e", 8, b"map")
-    >>> cells[2] = 1
-    >>> child.close()
-    >>> merge.end()
-    >>> hook.passed()
-    {0: 32}
-    >>> merge.written(at=16)
-
-    A process that ends after its test is added later, and the test is written again:
-
-    >>> merge.begin()
-    >>> merge.setup_done()
-    >>> merge.restart_attempt()
-    >>> late = ChildLog(children.folder, children.number, counting=False)
-    >>> merge.end(), merge.written(at=200), late.close()
-    (None, None, None)
-    >>> for at in merge.late():
-    ...     merge.moved(at, 300)
-    ...     print(at)
-    200
-    >>> merge.discard()
-    >>> merge.outside(everything=True)
-    >>> merge.stop()
-    """
+    """Merges the child processes of tests into these tests."""
 
     def __init__(
         self, hook: ImportHook, imports: FirstImports, children: Children, imported: Callable[[Imported], None]
     ):
-        self.hook = hook
-        self.imports = imports
-        self.children = children
-        self.imported = imported
+        self.hook = hook  # the import hook of this process; the cells of children are added to its cells
+        self.imports = imports  # the first imports of this process
+        self.children = children  # the folder to which children write what they ran
+        self.imported = imported  # called with `Imported` for each first import in a child
         self._numbers: list[int] = []  # numbers with which the current test starts children
         self._written: dict[int, int] = {}  # by number: position in the log of the test that started the children
 
     def start(self, when_forked: Callable[[], None]) -> None:
-        """Record processes that are started from now on.
-
-        Parameters
-        ----------
-        when_forked : callable
-            Called without arguments in processes that are forked from this one.
-        """
+        """Record processes that are started from now on."""
         self.children.inject_env(os.environ)
 
         def forked() -> None:
@@ -138,26 +86,14 @@ class ChildProcessMerge:
         self._take(set(self._numbers))
 
     def written(self, at: int) -> None:
-        """Note the position in the log at which the finished test will be written.
-
-        Parameters
-        ----------
-        at : int
-            The position of its frame, in bytes.
-        """
+        """Note the position in the log at which the finished test will be written."""
         self._written.update(dict.fromkeys(self._numbers, at))
         self.discard()
 
     # between tests
 
     def outside(self, *, everything: bool = False) -> None:
-        """Add what children ran that no test started.
-
-        Parameters
-        ----------
-        everything : bool
-            Whether to add also what running children ran so far.
-        """
+        """Add what children ran that no test started."""
         self._take({0}, everything=everything)
 
     def late(self, *, everything: bool = False) -> Iterator[int]:
@@ -165,15 +101,7 @@ class ChildProcessMerge:
 
         The caller must harvest the cells before it asks for the next test.
 
-        Parameters
-        ----------
-        everything : bool
-            Whether to add also what running children ran so far.
-
-        Yields
-        ------
-        int
-            The position of the test's frame in the log, in bytes; what its children ran is in the cells.
+        The position of the test's frame in the log, in bytes; what its children ran is in the cells.
         """
         for at in sorted({self._written[n] for n in self.children.numbers() if n in self._written}):
             numbers = {n for n, place in self._written.items() if place == at}
@@ -181,13 +109,7 @@ class ChildProcessMerge:
                 yield at
 
     def moved(self, before: int, after: int) -> None:
-        """Note that a test was written again at another position of the log.
-
-        Parameters
-        ----------
-        before, after : int
-            The positions of its old and its new frame, in bytes.
-        """
+        """Note that a test was written again at another position of the log."""
         for number, at in self._written.items():
             if at == before:
                 self._written[number] = after

@@ -31,29 +31,12 @@ _STATE = struct.Struct("<Q8s?i")
 
 @dataclass(frozen=True)
 class ChildFile:
-    """A source that a child loaded, with the current values of its cells.
+    """A source that a child loaded, with the current values of its cells."""
 
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace, with forward slashes.
-    digest : str
-        SHA-256 of the source, hexadecimal.
-    map : bytes
-        The map of its probes; empty if the process that runs the tests knows the source.
-    cells : list of int
-        The values that its probes set or counted.
-
-    Examples
-    --------
-    >>> ChildFile("price.py", "9b5e", b"map", [1, 0, 0, 0, 0, 0, 0, 0]).cells.count(1)
-    1
-    """
-
-    path: str
-    digest: str
-    map: bytes
-    cells: list[int]
+    path: str  # relative to the workspace, with forward slashes
+    digest: str  # SHA-256 of the source, hexadecimal
+    map: bytes  # the map of its probes; empty if the process that runs the tests knows the source
+    cells: list[int]  # the values that its probes set or counted
 
 
 class Children:
@@ -61,57 +44,11 @@ class Children:
 
     Number 0 stands for code outside tests; each attempt of a test has its own number.
 
-    Parameters
-    ----------
-    workspace : str
-        The real path of the workspace, in which the folder is made.
-    settings : dict
-        The settings with which children record.
-    counting : bool
-        Whether cells count.
-
-    Raises
-    ------
-    OSError
-        When the workspace is not writable.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.child_log import ChildLog
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> environ = {"PYTHONPATH": "lib"}
-    >>> children.inject_env(environ)
-    >>> environ["PYTHONPATH"].endswith(f"bootstrap{os.pathsep}lib")
-    True
-
-    A test begins, and a process that it starts loads a source:
-
-    >>> number = children.next_number()
-    >>> children.any, children.numbers()
-    (False, set())
-    >>> log = ChildLog(children.folder, number, counting=False)
-    >>> _ = log.take("price.py", "9b5e", 8, b"map")
-    >>> children.any, children.numbers(), len(children.started_by({number}))
-    (True, {1}, 1)
-    >>> children.failure
-    ''
-
-    >>> log.close()
-    >>> children.use_number(0)
-    >>> children.remove_env(environ)
-    >>> environ
-    {'PYTHONPATH': 'lib'}
-    >>> children.remove_env(os.environ)
-    >>> children.release()
-    >>> children.closed
-    True
-    >>> children.close()
-    >>> os.path.exists(children.folder)
-    False
+    Raises OSError when the workspace is not writable.
     """
 
     def __init__(self, workspace: str, settings: Mapping[str, object], counting: bool):
-        self.counting = counting
+        self.counting = counting  # whether cells count
         above = make_recording_folder(workspace, CHILDREN)
         _sweep(above)
         self.folder = os.path.join(above, f"{os.getpid()}-{os.urandom(8).hex()}")
@@ -132,25 +69,13 @@ class Children:
         self._last = 0
 
     def inject_env(self, environ: MutableMapping[str, str]) -> None:
-        """Make Python processes that are started with this environment record themselves.
-
-        Parameters
-        ----------
-        environ : mutable mapping of str to str
-            The environment, which is changed.
-        """
+        """Make Python processes that are started with this environment record themselves."""
         former = environ.get("PYTHONPATH")
         environ["PYTHONPATH"] = f"{BOOTSTRAP_FOLDER}{os.pathsep}{former}" if former else BOOTSTRAP_FOLDER
         self.use_number(0)
 
     def remove_env(self, environ: MutableMapping[str, str]) -> None:
-        """Undo :meth:`inject_env`, even if the tests have changed the variables since.
-
-        Parameters
-        ----------
-        environ : mutable mapping of str to str
-            The environment, which is changed.
-        """
+        """Undo :meth:`inject_env`, even if the tests have changed the variables since."""
         environ.pop(CHILD_VARIABLE, None)
         entries = environ.get("PYTHONPATH", "").split(os.pathsep)
         if BOOTSTRAP_FOLDER in entries:
@@ -161,25 +86,13 @@ class Children:
                 del environ["PYTHONPATH"]
 
     def next_number(self) -> int:
-        """Choose a new number for children that are started from now on.
-
-        Returns
-        -------
-        int
-            The number, 1 or higher.
-        """
+        """Choose a new number for children that are started from now on."""
         self._last += 1
         self.use_number(self._last)
         return self._last
 
     def use_number(self, number: int) -> None:
-        """Use this number for children that are started from now on.
-
-        Parameters
-        ----------
-        number : int
-            A number from `next_number`, or 0 for code outside tests.
-        """
+        """Use this number for children that are started from now on."""
         self.number = number
         self._state[:8] = number.to_bytes(8, "little")
         os.environ[CHILD_VARIABLE] = f"{self.folder}{os.sep}{number}"
@@ -201,26 +114,12 @@ class Children:
     def numbers(self) -> set[int]:
         """Return the numbers of children that are not merged yet.
 
-        Returns
-        -------
-        set of int
-            Empty if no child was started.
+        Empty if no child was started.
         """
         return {child.number for child in self._all()} if self.any else set()
 
     def started_by(self, numbers: set[int]) -> list[Child]:
-        """Return the children that were started with one of some numbers.
-
-        Parameters
-        ----------
-        numbers : set of int
-            Numbers of children.
-
-        Returns
-        -------
-        list of Child
-            Sorted by path.
-        """
+        """Return the children that were started with one of some numbers."""
         found = [child for child in self._all() if child.number in numbers] if self.any else []
         return sorted(found, key=lambda child: child.path)
 
@@ -259,42 +158,11 @@ class Children:
 
 @dataclass(frozen=True)
 class Child:
-    """The files of a child in the folder.
+    """The files of a child in the folder."""
 
-    Parameters
-    ----------
-    path : str
-        Its log.
-    number : int
-        The number with which it was started.
-    counting : bool
-        Whether its cells count.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.child_log import ChildLog
-    >>> children = Children(str(folder), {"sources": []}, counting=False)
-    >>> log = ChildLog(children.folder, 1, counting=False)
-    >>> cells = log.take("price.py", "9b5e", 8, b"map")
-    >>> cells[0] = 1
-    >>> child, = children.started_by({1})
-    >>> child.runs
-    True
-    >>> log.close()
-    >>> child.runs
-    False
-    >>> files, imports = child.contents()
-    >>> files
-    [ChildFile(path='price.py', digest='9b5e', map=b'map', cells=[1, 0, 0, 0, 0, 0, 0, 0])]
-    >>> child.remove()
-    >>> children.started_by({1})
-    []
-    >>> children.close()
-    """
-
-    path: str
-    number: int
-    counting: bool
+    path: str  # its log
+    number: int  # the number with which it was started
+    counting: bool  # whether its cells count
 
     @property
     def runs(self) -> bool:
@@ -304,12 +172,7 @@ class Child:
     def contents(self) -> tuple[list[ChildFile], list[tuple[str, list[ChildFile]]]]:
         """Read the sources that it loaded, and what its first imports ran; unreadable parts are left out.
 
-        Returns
-        -------
-        list of ChildFile
-            The cells of everything else that it ran, and of first imports that did not end.
-        list of (str, list of ChildFile)
-            The path of each imported module.
+        The cells of everything else that it ran, and of first imports that did not end.
         """
         found: list[ChildFile] = []
         running: dict[int, list[ChildFile]] = {}

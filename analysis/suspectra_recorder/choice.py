@@ -31,23 +31,10 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, struct.erro
 
 
 class Choice(NamedTuple):
-    """The way of recording, with the reason if it is not the requested one.
+    """The way of recording, with the reason if it is not the requested one."""
 
-    Parameters
-    ----------
-    monitoring : bool
-        Whether to use ``sys.monitoring`` instead of probes that store.
-    objection : str
-        Why it is not the requested way; empty if it is.
-
-    Examples
-    --------
-    >>> Choice(monitoring=False, objection="sys.monitoring can't count").recorder
-    'probes'
-    """
-
-    monitoring: bool
-    objection: str = ""
+    monitoring: bool  # whether to use `sys.monitoring` instead of probes that store
+    objection: str = ""  # why it is not the requested way; empty if it is
 
     @property
     def recorder(self) -> str:
@@ -58,26 +45,7 @@ class Choice(NamedTuple):
 def choose(asked: str, folder: str, *, counting: bool) -> Choice:
     """Choose how to record.
 
-    Parameters
-    ----------
-    asked : str
-        One of `RECORDERS`.
-    folder : str
-        The folder of the recording, with earlier runs.
-    counting : bool
-        Whether probes must count, which only stores can do.
-
-    Returns
-    -------
-    Choice
-        The requested way if that is possible.
-
-    Examples
-    --------
-    >>> choose("monitoring", str(folder), counting=True)
-    Choice(monitoring=False, objection="recording by probes: sys.monitoring can't count")
-    >>> choose("probe", str(folder), counting=True).objection
-    "there is no recorder 'probe', only auto, probes, monitoring"
+    The requested way if that is possible.
     """
     if asked not in RECORDERS:
         choice = choose("auto", folder, counting=counting)
@@ -91,29 +59,7 @@ def choose(asked: str, folder: str, *, counting: bool) -> Choice:
 
 
 def microseconds_per_probe(folder: str) -> float:
-    """Estimate the CPU time per passed probe from a sample of the recorded tests.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the logs.
-
-    Returns
-    -------
-    float
-        Microseconds; 0 without recorded tests.
-
-    Examples
-    --------
-    A test passed two probes in 60 µs:
-
-    >>> from suspectra_recorder.log.frames import frame, pack_rows, with_json
-    >>> log = MAGIC + frame(FrameKind.RUN, b'{"counts": false}')
-    >>> log += frame(FrameKind.TEST, with_json({"cpu": 0.00006}, pack_rows([0], bytes([0b10100000]))))
-    >>> _ = (folder / "1.log").write_bytes(log)
-    >>> microseconds_per_probe(str(folder))
-    30.0
-    """
+    """Estimate the CPU time per passed probe from a sample of the recorded tests."""
     seconds, passed = 0.0, 0
     tests = [(path, place) for path in _logs(folder) for place in _tests(path)]
     for path, (start, end) in tests[:: -(-len(tests) // _SAMPLE) or 1]:

@@ -33,77 +33,24 @@ _RECORDER = re.compile(rf"""^\s*{RECORDER.ini_name}\s*=\s*["']?(\w+)|{RECORDER.p
 
 @dataclass
 class EarlyStart:
-    r"""The hooks that were installed before the recorder existed.
-
-    Parameters
-    ----------
-    hooks : Hooks
-        The hooks.
-    asked : str
-        The requested recorder, as far as it was known.
-    choice : Choice
-        The chosen recorder.
-    python : module or None
-        The ``sitecustomize`` module of Suspectra, which knows the modules imported before. None if pytest's plugin
-        started the recording.
-    before : frozenset of str
-        The modules imported before, if pytest's plugin started the recording.
-    undo : callable
-        Restores pytest's loader; None until pytest is imported.
-
-    Examples
-    --------
-    >>> hooks = Hooks(Scope(str(folder), include_tests=True))
-    >>> started = EarlyStart(hooks, "auto", Choice(monitoring=False))
-    >>> started.suits("auto", counting=False), started.suits("auto", counting=True)
-    (True, False)
-
-    The recorder continues with the files that it wants:
-
-    >>> for name in ("price.py", "test_price.py"):
-    ...     _ = hooks.import_hook.code(str(folder / name), name, b"vat = 20\n")
-    >>> [file.path for file in started.hand_over(Scope(str(folder))).import_hook.files]
-    ['price.py']
-    >>> started.close()
-    """
+    """The hooks that were installed before the recorder existed."""
 
     hooks: Hooks
-    asked: str
-    choice: Choice
-    python: ModuleType | None = None
-    before: frozenset[str] = frozenset()
-    undo: Callable[[], None] | None = None
+    asked: str  # the requested recorder, as far as it was known
+    choice: Choice  # the chosen recorder
+    python: ModuleType | None = None  # the `sitecustomize` module of Suspectra, which knows the modules imported before
+    before: frozenset[str] = frozenset()  # the modules imported before, if pytest's plugin started the recording
+    undo: Callable[[], None] | None = None  # restores pytest's loader; None until pytest is imported
 
     def suits(self, asked: str, *, counting: bool) -> bool:
         """Whether the assumed settings are the actual ones.
 
-        Parameters
-        ----------
-        asked : str
-            The requested recorder, one of `RECORDERS`.
-        counting : bool
-            Whether probes are to count.
-
-        Returns
-        -------
-        bool
-            True if the recorder can continue with these hooks.
+        True if the recorder can continue with these hooks.
         """
         return self.asked == asked and self.hooks.import_hook.counting == counting
 
     def hand_over(self, scope: Scope) -> Hooks:
-        """Pass the hooks to the recorder, which continues with them.
-
-        Parameters
-        ----------
-        scope : Scope
-            The files to record; imported files outside it are dropped.
-
-        Returns
-        -------
-        Hooks
-            The same hooks, restricted to this scope.
-        """
+        """Pass the hooks to the recorder, which continues with them."""
         self._leave_pytest()
         files = {file.path for file in self.hooks.import_hook.files}
         unwanted = {name for name in files if scope(os.path.join(scope.root, *name.split("/"))) is None}
@@ -125,24 +72,7 @@ _started: EarlyStart | None = None
 
 
 def start(python: ModuleType) -> None:
-    """Start instrumenting when Python starts.
-
-    Parameters
-    ----------
-    python : module
-        Suspectra's ``sitecustomize`` module.
-
-    Examples
-    --------
-    A process whose settings name no workspace is left alone:
-
-    >>> import sys
-    >>> os.environ[VARIABLE] = Settings().to_json()
-    >>> start(sys)
-    >>> take() is None
-    True
-    >>> del os.environ[VARIABLE]
-    """
+    """Start instrumenting when Python starts."""
     settings = Settings.from_json(os.environ[VARIABLE])
     if settings.workspace:
         _start(settings, sys.orig_argv, python=python)
@@ -151,24 +81,7 @@ def start(python: ModuleType) -> None:
 def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], None]:
     """Start instrumenting when pytest loads the plugin, unless this was started before.
 
-    Parameters
-    ----------
-    workspace : str
-        The workspace, if the environment names none.
-    arguments : iterable of str
-        The arguments of pytest.
-
-    Returns
-    -------
-    callable
-        Stops it, unless a recorder has taken it over.
-
-    Examples
-    --------
-    >>> end = start_in_pytest(str(folder), ["--suspectra-counts"])
-    >>> end()
-    >>> take() is None
-    True
+    Stops it, unless a recorder has taken it over.
     """
     if _started is not None:
         return lambda: None
@@ -209,18 +122,7 @@ def _start(
 def take() -> EarlyStart | None:
     """Take over what :func:`start` started.
 
-    Returns
-    -------
-    EarlyStart or None
-        None if nothing was started, or it was taken over already.
-
-    Examples
-    --------
-    >>> end = start_in_pytest(str(folder), [])
-    >>> started = take()
-    >>> started.asked, started.hooks.import_hook.installed
-    ('auto', True)
-    >>> started.close()
+    None if nothing was started, or it was taken over already.
     """
     global _started
     started, _started = _started, None

@@ -27,68 +27,18 @@ WhenExecuted = Callable[[str, Callable[[], None]], None]
 
 
 class Explaining:
-    """Marks functions that explain failures, so that they run in a context.
-
-    Parameters
-    ----------
-    around : callable
-        Gives the context for one explanation.
-
-    Examples
-    --------
-    >>> import textwrap
-    >>> from contextlib import contextmanager
-    >>> @contextmanager
-    ... def around():
-    ...     print("begins")
-    ...     yield
-    ...     print("ends")
-    >>> explaining = Explaining(around)
-    >>> explaining.explains(textwrap, "shorten")
-    >>> explaining.replace(textwrap, "dedent", str.strip)
-    >>> textwrap.shorten("a long text", 8, placeholder="…"), textwrap.dedent("  text")
-    begins
-    ends
-    ('a long…', 'text')
-    >>> explaining.undo()
-    >>> textwrap.dedent is str.strip
-    False
-    >>> with explaining.capture(needed=False):
-    ...     print("part of the test")
-    part of the test
-    """
+    """Marks functions that explain failures, so that they run in a context."""
 
     def __init__(self, around: Callable[[], AbstractContextManager[None]]):
         self._around = around
         self._undo: list[Callable[[], None]] = []
 
     def capture(self, *, needed: bool = True) -> AbstractContextManager[None]:
-        """Return a context for code that explains a failure.
-
-        Parameters
-        ----------
-        needed : bool
-            If False, the context does nothing.
-
-        Returns
-        -------
-        context manager
-            Code inside it is no part of a test.
-        """
+        """Return a context for code that explains a failure."""
         return self._around() if needed else nullcontext()
 
     def explains(self, owner: object, name: str, unless: Callable[[], bool] = bool) -> None:
-        """Mark a function of a module or class as an explanation of failures.
-
-        Parameters
-        ----------
-        owner : module or class
-            The module or class with the function.
-        name : str
-            The name of the function, which may not exist in this version.
-        unless : callable
-            Called before each call; if it returns True, the call belongs to the test.
-        """
+        """Mark a function of a module or class as an explanation of failures."""
         original = getattr(owner, name, None)
         if original is None:
             return  # another version
@@ -102,17 +52,7 @@ class Explaining:
         self.replace(owner, name, explain)
 
     def replace(self, owner: object, name: str, stand_in: object) -> None:
-        """Replace an attribute until :meth:`undo`.
-
-        Parameters
-        ----------
-        owner : object
-            The object with the attribute.
-        name : str
-            The name of the attribute.
-        stand_in : object
-            The new value.
-        """
+        """Replace an attribute until :meth:`undo`."""
         original = getattr(owner, name)
         setattr(owner, name, stand_in)
         self._undo.append(lambda: setattr(owner, name, original))
@@ -124,28 +64,7 @@ class Explaining:
 
 
 def in_pytest(explaining: Explaining, rewrite: ModuleType, config: object) -> None:
-    """Separate explanations of asserts that pytest rewrote.
-
-    Parameters
-    ----------
-    explaining : Explaining
-        What they are marked with.
-    rewrite : module
-        ``_pytest.assertion.rewrite``.
-    config : pytest.Config
-        The configuration of this run. If a test runs pytest itself, explanations of that run belong to the test.
-
-    Examples
-    --------
-    >>> from contextlib import nullcontext
-    >>> from _pytest.assertion import rewrite
-    >>> explaining = Explaining(nullcontext)
-    >>> original = rewrite._saferepr
-    >>> in_pytest(explaining, rewrite, config=None)
-    >>> rewrite._saferepr.__wrapped__ is original
-    True
-    >>> explaining.undo()
-    """
+    """Separate explanations of asserts that pytest rewrote."""
     util = rewrite.util
 
     def elsewhere() -> bool:
@@ -157,26 +76,7 @@ def in_pytest(explaining: Explaining, rewrite: ModuleType, config: object) -> No
 
 
 def in_unittest(explaining: Explaining, when_executed: WhenExecuted) -> None:
-    """Separate explanations of failed assertions of unittest and its mocks, once these modules are imported.
-
-    Parameters
-    ----------
-    explaining : Explaining
-        What they are marked with.
-    when_executed : WhenExecuted
-        Used for what is not imported yet.
-
-    Examples
-    --------
-    >>> import unittest
-    >>> from contextlib import nullcontext
-    >>> explaining = Explaining(nullcontext)
-    >>> original = unittest.case.safe_repr
-    >>> in_unittest(explaining, lambda name, do: None)
-    >>> unittest.case.safe_repr.__wrapped__ is original
-    True
-    >>> explaining.undo()
-    """
+    """Separate explanations of failed assertions of unittest and its mocks, once these modules are imported."""
 
     def case() -> None:
         module = sys.modules[_CASE]

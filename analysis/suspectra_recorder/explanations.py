@@ -25,30 +25,7 @@ _ABOUT = "an explanation"
 
 
 class Explanations(Explaining):
-    r"""Records what is executed to explain the failures of tests.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        The recorder to which explanations are written.
-
-    Examples
-    --------
-    Code that describes a failure does not count for the test, but is shared with it:
-
-    >>> from suspectra_recorder.scope import Scope
-    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-    >>> describe = recorder.hook.code("price.py", "price.py", b"text = 'Price(20)'\n")
-    >>> explanations = Explanations(recorder)
-    >>> explanations.begin()
-    >>> with explanations.capture():
-    ...     exec(describe, {})
-    >>> recorder.passed()
-    {}
-    >>> len(explanations.end())
-    1
-    >>> recorder.stop()
-    """
+    """Records what is executed to explain the failures of tests."""
 
     def __init__(self, recorder: Recorder):
         super().__init__(self._attempt)
@@ -62,10 +39,7 @@ class Explanations(Explaining):
     def end(self) -> tuple[str, ...]:
         """End a test, and record the explanations of its failures.
 
-        Returns
-        -------
-        tuple of str
-            The name of the recorded rows; empty if nothing was executed.
+        The name of the recorded rows; empty if nothing was executed.
         """
         numbers = {file: number for number, file in enumerate(self._recorder.hook.files)} if self._executed else {}
         passed = {numbers[file]: cells for file, cells in self._executed.items() if file in numbers}

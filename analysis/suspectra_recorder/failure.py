@@ -17,26 +17,7 @@ __builtins__ = own.builtins
 
 
 def record_failure(settings: Settings, describe: Callable[[Scope], CollectionError]) -> None:
-    """Write a recording with only the error, and report it to the launcher.
-
-    Parameters
-    ----------
-    settings : Settings
-        The settings, with the workspace and the run.
-    describe : callable
-        Given the scope, returns the error.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.sections import SectionReader
-    >>> settings = Settings(workspace=str(folder), run="8f3a")
-    >>> record_failure(settings, lambda scope: CollectionError("", "UsageError", "there is no test"))
-    >>> log, = (folder / ".suspectra" / "recording").iterdir()
-    >>> reader = SectionReader()
-    >>> reader.read(log.read_bytes())
-    >>> reader.sections[0].errors[0].what
-    'UsageError: there is no test'
-    """
+    """Write a recording with only the error, and report it to the launcher."""
     scope = Scope(settings.workspace)
     try:
         recorder = Recorder(scope, settings.run or os.urandom(16).hex())
@@ -49,48 +30,15 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
 
 
 def report_problem(settings: Settings, problem: Problem) -> None:
-    """Report to the launcher why nothing is recorded; on stderr where even that can't be written, as on a full disk.
-
-    Parameters
-    ----------
-    settings : Settings
-        The settings with the path of the launcher's status file.
-    problem : Problem
-        What is reported.
-
-    Examples
-    --------
-    >>> status = folder / "status"
-    >>> report_problem(Settings(status=str(status)), Problem(".suspectra", "", "it is a link", "remove it"))
-    >>> json.loads(status.read_text())["problem"]["cause"]
-    'it is a link'
-    """
+    """Report to the launcher why nothing is recorded; on stderr where even that can't be written, as on a full disk."""
     if not report_status(settings, {"problem": problem.as_dict()}):
         sys.stderr.write(f"suspectra: {problem}\n")
 
 
 def report_status(settings: Settings, line: Mapping[str, object]) -> bool:
-    r"""Append a line to the status file of the launcher.
+    """Append a line to the status file of the launcher.
 
-    Parameters
-    ----------
-    settings : Settings
-        The settings with the file's path; if it is empty, nothing is written.
-    line : mapping of str to object
-        An object that JSON can represent.
-
-    Returns
-    -------
-    bool
-        False when it could not be written.
-
-    Examples
-    --------
-    >>> status = folder / "status"
-    >>> report_status(Settings(status=str(status)), {"tests": 12})
-    True
-    >>> status.read_text()
-    '{"tests": 12}\n'
+    False when it could not be written.
     """
     if settings.status:
         try:

@@ -31,27 +31,7 @@ _NEEDED = ("suspectra", "click", "numpy")
 
 
 def show(terminal: TerminalReporter, workspace: str) -> None:
-    """Show what the finished tests make suspicious, in pytest's summary.
-
-    Parameters
-    ----------
-    terminal : TerminalReporter
-        The reporter of pytest.
-    workspace : str
-        The folder that was recorded.
-
-    Examples
-    --------
-    >>> class Terminal:
-    ...     hasmarkup = False
-    ...     def write_line(self, text):
-    ...         print(text)
-    >>> os.environ["PATH"], kept = "", os.environ["PATH"]
-    >>> packages, sys.path[:] = sys.path[:], []
-    >>> show(Terminal(), str(folder))
-    suspectra: `suspectra rank` lists the suspects, where Suspectra is installed
-    >>> os.environ["PATH"], sys.path[:] = kept, packages
-    """
+    """Show what the finished tests make suspicious, in pytest's summary."""
     command = ranker(os.environ)
     if not command:
         terminal.write_line("suspectra: `suspectra rank` lists the suspects, where Suspectra is installed")
@@ -64,21 +44,8 @@ def show(terminal: TerminalReporter, workspace: str) -> None:
 def ranker(environ: Mapping[str, str]) -> list[str]:
     """Find Suspectra's command line.
 
-    Parameters
-    ----------
-    environ : mapping of str to str
-        The environment; an editor names in it the interpreter that runs Suspectra.
-
-    Returns
-    -------
-    list of str
-        The command, without arguments: with the interpreter that the environment names, with this one, or the program
-        on the PATH. Empty if Suspectra is nowhere.
-
-    Examples
-    --------
-    >>> ranker({"SUSPECTRA_PYTHON": "/opt/suspectra/bin/python"})[:2]
-    ['/opt/suspectra/bin/python', '-c']
+    The command, without arguments: with the interpreter that the environment names, with this one, or the program on
+    the PATH. Empty if Suspectra is nowhere.
     """
     if named := environ.get(PYTHON_VARIABLE):
         return [named, "-c", _RUN]
@@ -89,30 +56,9 @@ def ranker(environ: Mapping[str, str]) -> list[str]:
 
 
 def first_suspects(command: list[str], workspace: str, environ: Mapping[str, str], *, colours: bool) -> str:
-    r"""Rank the recording of a workspace.
+    """Rank the recording of a workspace.
 
-    Parameters
-    ----------
-    command : list of str
-        What :func:`ranker` has found.
-    workspace : str
-        The folder.
-    environ : mapping of str to str
-        The environment; what makes processes record is removed for the ranking.
-    colours : bool
-        Whether the text is for a terminal with colours.
-
-    Returns
-    -------
-    str
-        The first suspects of each failure group; empty if nothing could be ranked in :data:`RANKING_TIMEOUT_S`.
-
-    Examples
-    --------
-    >>> first_suspects([sys.executable, "-c", "print('1  cart.py:12')"], str(folder), os.environ, colours=False)
-    '1  cart.py:12\n'
-    >>> first_suspects([sys.executable, "-c", "raise SystemExit(1)"], str(folder), os.environ, colours=False)
-    ''
+    The first suspects of each failure group; empty if nothing could be ranked in RANKING_TIMEOUT_S.
     """
     clean = {name: value for name, value in environ.items() if name not in (VARIABLE, CHILD_VARIABLE, "NO_COLOR")}
     path = [entry for entry in clean.pop("PYTHONPATH", "").split(os.pathsep) if entry not in ("", BOOTSTRAP_FOLDER)]

@@ -27,36 +27,12 @@ _VARIANT = "a file of tests"
 
 
 class TestFiles:
-    r"""The files that contain tests.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        The recorder to which they are written.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.scope import Scope
-    >>> for name in ("conftest.py", "test_price.py"):
-    ...     _ = (folder / name).write_text("import price\n")
-    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-    >>> files = TestFiles(recorder)
-    >>> numbers = files.numbers(str(folder / "test_price.py"), parted=True)
-    >>> [recorder.hook.files[number].path for number in numbers]
-    ['test_price.py', 'conftest.py']
-
-    Test modules that were imported without tests are added:
-
-    >>> files.imported()
-    >>> len(recorder.hook.files)
-    2
-    >>> recorder.stop()
-    """
+    """The files that contain tests."""
 
     __test__ = False
 
     def __init__(self, recorder: Recorder):
-        self.recorder = recorder
+        self.recorder = recorder  # the recorder to which they are written
         self._numbers: dict[tuple[str, bool], int | None] = {}
         self._of: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._above: dict[str, tuple[int, ...]] = {}
@@ -64,17 +40,7 @@ class TestFiles:
     def numbers(self, path: str, *, parted: bool) -> tuple[int, ...]:
         """Return the indices of a test's own file and of the conftests above it.
 
-        Parameters
-        ----------
-        path : str
-            The test's own file.
-        parted : bool
-            Whether to distinguish the functions of the file.
-
-        Returns
-        -------
-        tuple of int
-            Indices in the recording, the test's own file first; without files outside the workspace.
+        Indices in the recording, the test's own file first; without files outside the workspace.
         """
         key = path, parted
         if key not in self._of:
@@ -141,33 +107,10 @@ class TestFiles:
 
 
 class SharedSetup:
-    r"""Setup of fixtures that one test executes and later tests use.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        The recorder to which it is written.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from suspectra_recorder.scope import Scope
-    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-    >>> shared = SharedSetup(recorder)
-    >>> exec(recorder.hook.code("shop.py", "shop.py", b"opened = True\n"), {})
-    >>> fixture = SimpleNamespace(scope="module", argname="shop")
-    >>> shared.made(fixture)
-    >>> test, other = SimpleNamespace(fixturenames=["shop"]), SimpleNamespace(fixturenames=["tmp_path"])
-    >>> len(shared.used_by(test)), len(shared.used_by(other))
-    (1, 0)
-    >>> shared.gone(fixture)
-    >>> shared.used_by(test)
-    ()
-    >>> recorder.stop()
-    """
+    """Setup of fixtures that one test executes and later tests use."""
 
     def __init__(self, recorder: Recorder):
-        self.recorder = recorder
+        self.recorder = recorder  # the recorder to which it is written
         self._fixtures: dict[int, tuple[pytest.FixtureDef[object], str]] = {}  # by id, with its name
 
     def made(self, fixture: pytest.FixtureDef[object]) -> None:
@@ -175,38 +118,16 @@ class SharedSetup:
 
         Everything that the test executed so far counts for the fixture, since it may be another fixture that this one
         uses.
-
-        Parameters
-        ----------
-        fixture : pytest.FixtureDef
-            The fixture, which was just set up.
         """
         if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
             self._fixtures[id(fixture)] = fixture, name
 
     def gone(self, fixture: pytest.FixtureDef[object]) -> None:
-        """Forget a fixture that was torn down.
-
-        Parameters
-        ----------
-        fixture : pytest.FixtureDef
-            A fixture of any scope.
-        """
+        """Forget a fixture that was torn down."""
         self._fixtures.pop(id(fixture), None)
 
     def used_by(self, item: pytest.Item) -> tuple[str, ...]:
-        """Return the shared fixtures that a test uses.
-
-        Parameters
-        ----------
-        item : pytest.Item
-            The test, while its fixtures are set up.
-
-        Returns
-        -------
-        tuple of str
-            The names of their setup in the recording.
-        """
+        """Return the shared fixtures that a test uses."""
         asked = set(getattr(item, "fixturenames", ()))
         asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those requested by name
         return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)

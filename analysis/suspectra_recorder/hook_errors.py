@@ -22,25 +22,7 @@ _Plugin = TypeVar("_Plugin", bound=type)
 
 
 def failed(step: str, cause: str) -> Problem:
-    """Make the problem of a failure of the recorder.
-
-    Parameters
-    ----------
-    step : str
-        The step of the run, in the user's words.
-    cause : str
-        The exception and its message.
-
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Examples
-    --------
-    >>> failed("pytest_runtest_setup", "KeyError: 'shop'").cause
-    "the recorder failed: KeyError: 'shop'"
-    """
+    """Make the problem of a failure of the recorder."""
     return Problem(
         f"{FOLDER}/{RECORDING}",
         step,
@@ -50,37 +32,7 @@ def failed(step: str, cause: str) -> Problem:
 
 
 class HookErrors:
-    """Catches errors of the recorder, and notes them in the recording.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        The recorder in whose recording failures are noted.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.sections import SectionReader
-    >>> from suspectra_recorder.scope import Scope
-    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-    >>> errors = HookErrors(recorder)
-    >>> errors.attempt("the division", lambda: 1 / 2)
-    0.5
-    >>> errors.attempt("the division", lambda: 1 / 0)
-
-    The error is in the recording:
-
-    >>> reader = SectionReader()
-    >>> with open(recorder.log.path, "rb") as stream:
-    ...     reader.read(stream.read())
-    >>> [problem.cause for problem in reader.sections[0].problems]
-    ['the recorder failed: ZeroDivisionError: division by zero']
-
-    A wrapped function is called even if what is around it fails:
-
-    >>> errors.around("the length", lambda length, text: 1 / 0, len)("text")
-    4
-    >>> recorder.stop()
-    """
+    """Catches errors of the recorder, and notes them in the recording."""
 
     def __init__(self, recorder: Recorder):
         self._recorder = recorder
@@ -90,19 +42,7 @@ class HookErrors:
     def attempt(self, step: str, do: Callable[..., Result], *arguments: object) -> Result | None:
         """Call a function that may fail; the first failure of each step is noted in the recording.
 
-        Parameters
-        ----------
-        step : str
-            The step of the run, in the user's words.
-        do : callable
-            The function.
-        *arguments : object
-            Its arguments.
-
-        Returns
-        -------
-        object
-            Its result; None if it fails.
+        Its result; None if it fails.
         """
         result = self._guard.attempt(step, do, *arguments)
         cause = self._guard.failures.pop(step, None)
@@ -119,22 +59,7 @@ class HookErrors:
     def around(
         self, step: str, around: Callable[..., object], original: Callable[..., Result]
     ) -> Callable[..., Result]:
-        """Wrap a function by another one; the inner one is called once, even if the outer one fails.
-
-        Parameters
-        ----------
-        step : str
-            The step of the run, in the user's words.
-        around : callable
-            Takes the inner function and its arguments, and calls it; it may fail.
-        original : callable
-            The inner function.
-
-        Returns
-        -------
-        callable
-            A function with the arguments, the result and the exceptions of the inner one.
-        """
+        """Wrap a function by another one; the inner one is called once, even if the outer one fails."""
 
         @functools.wraps(original)
         def wrapped(*arguments: Any, **more: Any) -> Any:
@@ -172,32 +97,7 @@ class _Attempting(Protocol):
 
 
 def contained(plugin: _Plugin) -> _Plugin:
-    """Make each hook of a plugin class run by its method ``attempt``, which catches errors.
-
-    Parameters
-    ----------
-    plugin : type
-        The class, with a method ``attempt`` like `HookErrors.attempt`.
-
-    Returns
-    -------
-    type
-        The same class, changed.
-
-    Examples
-    --------
-    >>> @contained
-    ... class Plugin:
-    ...     def attempt(self, step, do, *arguments):
-    ...         try:
-    ...             do(*arguments)
-    ...         except ZeroDivisionError:
-    ...             print("noted:", step)
-    ...     def pytest_configure(self):
-    ...         1 / 0
-    >>> Plugin().pytest_configure()
-    noted: pytest_configure
-    """
+    """Make each hook of a plugin class run by its method ``attempt``, which catches errors."""
     for name, hook in list(vars(plugin).items()):
         if name.startswith("pytest_"):
             contain = _around_others if inspect.isgeneratorfunction(hook) else _alone

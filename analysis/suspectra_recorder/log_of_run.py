@@ -18,50 +18,13 @@ __builtins__ = own.builtins
 
 
 class LogOfRun:
-    r"""The log of this process.
+    """The log of this process.
 
-    Parameters
-    ----------
-    workspace : str
-        Its real path.
-    run : str
-        The run of this process.
-    worker : str
-        The name of this process within the run, empty if it is the only one.
-    about : mapping
-        Further facts about the run, for readers.
-    later : bool
-        Whether it is opened only by `open`. Of what is written before that, problems are kept, and nothing else.
-
-    Attributes
-    ----------
-    folder : str
-        The folder of the logs.
-
-    Raises
-    ------
-    RecordingError
-        When the workspace is not writable.
-
-    Examples
-    --------
-    >>> log = LogOfRun(str(folder), "8f3a", "", {}, later=True)
-    >>> log.problem(b"{}")
-    >>> log.is_open, os.listdir(log.folder)
-    (False, [])
-    >>> log.open()
-    >>> at = log.size
-    >>> log.write(FrameKind.PROBLEM, b'{"cause": "it is late"}')
-    >>> log.payload(at), log.now() > 0
-    (b'{"cause": "it is late"}', True)
-    >>> log.close(), log.report_failure()
-    (None, None)
-    >>> os.path.basename(log.path) in os.listdir(log.folder)
-    True
+    Raises RecordingError when the workspace is not writable.
     """
 
     def __init__(self, workspace: str, run: str, worker: str, about: Mapping[str, object], *, later: bool = False):
-        self.folder = make_recording_folder(workspace, RECORDING)
+        self.folder = make_recording_folder(workspace, RECORDING)  # the folder of the logs
         self._run, self._worker, self._about = run, worker, about
         self._problems: list[bytes] = []
         self._writer: LogWriter | None = None
@@ -76,10 +39,7 @@ class LogOfRun:
     def open(self) -> None:
         """Open a new log.
 
-        Raises
-        ------
-        RecordingError
-            When it can't be made.
+        Raises RecordingError when it can't be made.
         """
         name = f"{os.getpid()}{'-' + self._worker if self._worker else ''}{SUFFIX}"
         try:
@@ -102,15 +62,7 @@ class LogOfRun:
             self.write(FrameKind.PROBLEM, problem)
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
-        """Append one frame, if the log is open; if that fails, nothing more is written.
-
-        Parameters
-        ----------
-        kind : FrameKind
-            What it is.
-        payload : bytes
-            Its content.
-        """
+        """Append one frame, if the log is open; if that fails, nothing more is written."""
         if self._writer is None:
             return
         try:
@@ -122,25 +74,13 @@ class LogOfRun:
             self._stopped = f"suspectra: recording stopped: {error}\n"
 
     def problem(self, payload: bytes) -> None:
-        """Append a problem, or keep it for the log.
-
-        Parameters
-        ----------
-        payload : bytes
-            The content of its frame.
-        """
+        """Append a problem, or keep it for the log."""
         if self._writer is None:
             self._problems.append(payload)
         self.write(FrameKind.PROBLEM, payload)
 
     def now(self) -> int:
-        """Return the time, in nanoseconds since the epoch; it never goes back.
-
-        Returns
-        -------
-        int
-            Later than all that is recorded.
-        """
+        """Return the time, in nanoseconds since the epoch; it never goes back."""
         return self._clock.now()
 
     @property
@@ -159,18 +99,7 @@ class LogOfRun:
         return self._writer is not None and self._writer.is_open
 
     def payload(self, offset: int) -> bytes:
-        """Read the payload of the frame at an offset.
-
-        Parameters
-        ----------
-        offset : int
-            The offset of the frame, in bytes.
-
-        Returns
-        -------
-        bytes
-            The payload.
-        """
+        """Read the payload of the frame at an offset."""
         assert self._writer is not None
         return self._writer.payload(offset)
 

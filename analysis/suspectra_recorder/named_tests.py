@@ -22,30 +22,10 @@ _CASE = re.compile(r"Test|Case")  # in the names of unittest's classes, and of t
 
 
 def take_tests(scope: Scope, files: Iterable[str], folder: str) -> None:
-    r"""Let a scope take files for test modules that have tests of unittest for other files of the workspace.
+    """Let a scope take files for test modules that have tests of unittest for other files of the workspace.
 
     Such a file may have code of its own, which is not ranked then. One that imports nothing of the workspace has in
     itself what it tests.
-
-    Parameters
-    ----------
-    scope : Scope
-        Of the workspace.
-    files : iterable of str
-        What a runner is asked for, or has loaded; names of tests may follow. Anything else does no harm.
-    folder : str
-        To which they are relative.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.scope import Scope
-    >>> cases = "import unittest\n\nclass Prices(unittest.TestCase):\n    pass\n"
-    >>> for name, text in {"price": "vat = 20\n", "checks": f"import price\n{cases}", "kata": cases}.items():
-    ...     _ = (folder / f"{name}.py").write_text(text)
-    >>> scope = Scope(str(folder))
-    >>> take_tests(scope, ["-q", "checks.py::Prices", "kata.py"], str(folder))
-    >>> [scope.is_test_module(str(folder / name)) for name in ("checks.py", "kata.py")]
-    [True, False]
     """
     for name in dict.fromkeys(file.partition("::")[0] for file in files):
         path = os.path.realpath(os.path.join(folder, name))

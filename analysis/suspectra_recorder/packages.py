@@ -14,25 +14,7 @@ _MAX_PACKAGES = 5_000
 
 
 def installed(folders: Iterable[str]) -> dict[str, str]:
-    """Look up the distributions in some folders.
-
-    Parameters
-    ----------
-    folders : iterable of str
-        Such as ``sys.path``; of two folders with the same distribution the first one counts, as for imports.
-
-    Returns
-    -------
-    dict of str to str
-        The versions by name, as the names of their folders have them.
-
-    Examples
-    --------
-    >>> for name in ("attrs-23.2.0.dist-info", "six-1.16.0-py3.12.egg-info", "attrs"):
-    ...     (folder / name).mkdir()
-    >>> installed([str(folder), "/no/such/folder"])
-    {'attrs': '23.2.0', 'six': '1.16.0'}
-    """
+    """Look up the distributions in some folders."""
     found: dict[str, str] = {}
     for folder in folders:
         try:

@@ -13,53 +13,19 @@ __builtins__ = own.builtins
 
 
 class ActivityHooks:
-    """Notes which test runs, and what is being collected.
-
-    Parameters
-    ----------
-    activity : Activity
-        Of this process.
-
-    Examples
-    --------
-    >>> hooks = ActivityHooks(Activity(""))
-    >>> [name for name in vars(ActivityHooks) if name.startswith("pytest_")]
-    ['pytest_make_collect_report', 'pytest_runtest_protocol']
-    """
+    """Notes which test runs, and what is being collected."""
 
     def __init__(self, activity: Activity):
         self._activity = activity
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
-        """Note what is being collected.
-
-        Parameters
-        ----------
-        collector : pytest.Collector
-            A file, a folder or a class.
-
-        Yields
-        ------
-        None
-            While it is collected.
-        """
+        """Note what is being collected."""
         with self._activity.during(COLLECTION, collector.nodeid, str(collector.path)):
             yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Note which test runs.
-
-        Parameters
-        ----------
-        item : pytest.Item
-            The test.
-
-        Yields
-        ------
-        None
-            While it runs.
-        """
+        """Note which test runs."""
         with self._activity.during(TEST, item.nodeid, str(item.path), (item.location[1] or 0) + 1):
             yield

@@ -21,15 +21,7 @@ _HELP = "Record what each test executes."
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the options and ini values of the plugin.
-
-    Parameters
-    ----------
-    parser : pytest.Parser
-        The parser to which they are added.
-    pluginmanager : pytest.PytestPluginManager
-        Has pytest's configuration, as far as it has been read.
-    """
+    """Declare the options and ini values of the plugin."""
     _keep_our_asserts(pluginmanager)
     config = pluginmanager.get_plugin("pytestconfig")
     if VARIABLE in os.environ and config is not None:
@@ -112,23 +104,11 @@ def _activate(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Start before any conftest is imported.
-
-    Parameters
-    ----------
-    early_config : pytest.Config
-        The configuration with which the recorder is registered, if it is switched on.
-    """
+    """Start before any conftest is imported."""
     _activate(early_config)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Start now, if the plugin was loaded too late to see the conftests.
-
-    Parameters
-    ----------
-    config : pytest.Config
-        The configuration with which the recorder is registered, if it is switched on.
-    """
+    """Start now, if the plugin was loaded too late to see the conftests."""
     _activate(config)

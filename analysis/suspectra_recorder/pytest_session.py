@@ -48,26 +48,7 @@ _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 
 
 def start(config: pytest.Config) -> None:
-    r"""Record this process.
-
-    Parameters
-    ----------
-    config : pytest.Config
-        The configuration, with the options and ini values; the hooks are registered with it.
-
-    Examples
-    --------
-    The plugin calls it when pytest starts with ``--suspectra``:
-
-    >>> import subprocess
-    >>> test = folder / "test_price.py"
-    >>> _ = test.write_text("def test_price():\n    assert 1 + 1 == 2\n")
-    >>> command = [sys.executable, "-m", "pytest", "-p", "suspectra_recorder.pytest_plugin", "--suspectra", str(test)]
-    >>> environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    >>> _ = subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=True)
-    >>> len(os.listdir(recording_folder(str(folder))))
-    1
-    """
+    """Record this process."""
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
     remove_env(asked, os.environ)
@@ -117,27 +98,7 @@ def start(config: pytest.Config) -> None:
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
-    """Record that pytest ended by an exception before the recording began.
-
-    Parameters
-    ----------
-    config : pytest.Config
-        What pytest has read so far.
-    error : BaseException
-        The exception.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.sections import SectionReader
-    >>> os.environ[VARIABLE] = Settings(workspace=str(folder), run="8f3a").to_json()
-    >>> failed_to_start(None, pytest.UsageError("unrecognized arguments: --fast"))
-    >>> log, = os.listdir(recording_folder(str(folder)))
-    >>> reader = SectionReader()
-    >>> with open(os.path.join(recording_folder(str(folder)), log), "rb") as stream:
-    ...     reader.read(stream.read())
-    >>> reader.sections[0].errors[0].what
-    'UsageError: unrecognized arguments: --fast'
-    """
+    """Record that pytest ended by an exception before the recording began."""
     settings = Settings.from_json(os.environ.get(VARIABLE, ""))
     remove_env(settings, os.environ)
     if (began := early.take()) is not None:
@@ -149,23 +110,7 @@ def failed_to_start(config: pytest.Config, error: BaseException) -> None:
 def failure_of_pytest(around: BaseException | None) -> BaseException | None:
     """Return the exception with which pytest ends, which may be an exit because of something that is missing.
 
-    Parameters
-    ----------
-    around : BaseException or None
-        The exception that was being handled when pytest was started.
-
-    Returns
-    -------
-    BaseException or None
-        None if pytest ends in another way, such as by ``pytest.exit`` or ``sys.exit(0)``.
-
-    Examples
-    --------
-    >>> try:
-    ...     raise pytest.UsageError("unrecognized arguments: --fast")
-    ... except pytest.UsageError as error:
-    ...     print(repr(failure_of_pytest(around=None)), failure_of_pytest(around=error))
-    UsageError('unrecognized arguments: --fast') None
+    None if pytest ends in another way, such as by `pytest.exit` or `sys.exit(0)`.
     """
     error = sys.exc_info()[1]
     failed = error.code not in (None, 0) if isinstance(error, SystemExit) else isinstance(error, Exception)

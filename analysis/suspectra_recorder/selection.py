@@ -21,14 +21,7 @@ class _Fields(TypedDict):
 
 
 class SelectionFields(_Fields, total=False):
-    """The fields of a `Selection`, as JSON.
-
-    Examples
-    --------
-    >>> fields: SelectionFields = {"left_out": {"test_a": "3.12.3"}, "chosen": ["test_b"], "first": ["test_b"]}
-    >>> Selection.from_fields(fields).first
-    ('test_b',)
-    """
+    """The fields of a `Selection`, as JSON."""
 
     only: list[str]
     known: list[str]
@@ -38,61 +31,24 @@ class SelectionFields(_Fields, total=False):
 
 @dataclass(frozen=True)
 class Selection:
-    """The tests to run, as the command that started pytest or unittest has chosen them.
+    """The tests to run, as the command that started pytest or unittest has chosen them."""
 
-    Parameters
-    ----------
-    left_out : dict of str to str
-        Tests that need not run, each with the version of Python in which it ran last.
-    chosen : tuple of str
-        The other tests that were recorded.
-    only : tuple of str, optional
-        The only tests to run, whatever was recorded.
-    known : tuple of str
-        All tests that were recorded, where only some are to run.
-    first : tuple of str
-        Tests that run before the others, in this order: those that failed last time, then those that will most probably
-        tell something. Tests that share a fixture stay together.
-    most : int
-        After how many failures a run on save ends; 0 for another run.
-
-    Examples
-    --------
-    >>> _ = (folder / "chosen").write_text('{"left_out": {"test_a": "3.12.3"}, "chosen": ["test_b"]}')
-    >>> Selection.read(str(folder / "chosen")).chosen
-    ('test_b',)
-    """
-
-    left_out: Mapping[str, str]
-    chosen: Sequence[str]
-    only: Sequence[str] | None = None
-    known: Sequence[str] = ()
+    left_out: Mapping[str, str]  # tests that need not run, each with the version of Python in which it ran last
+    chosen: Sequence[str]  # the other tests that were recorded
+    only: Sequence[str] | None = None  # the only tests to run, whatever was recorded
+    known: Sequence[str] = ()  # all tests that were recorded, where only some are to run
+    # tests that run before the others, in this order: those that failed last time, then those that will most probably
+    # tell something. Tests that share a fixture stay together
     first: Sequence[str] = ()
-    most: int = 0
+    most: int = 0  # after how many failures a run on save ends; 0 for another run
 
     @classmethod
     def read(cls, path: str) -> Selection | None:
         """Read a selection from a file.
 
-        Parameters
-        ----------
-        path : str
-            A JSON file with an object of these fields; empty for none.
+        None if all tests run.
 
-        Returns
-        -------
-        Selection or None
-            None if all tests run.
-
-        Raises
-        ------
-        OSError
-            When the file can't be read.
-
-        Examples
-        --------
-        >>> Selection.read("") is None
-        True
+        Raises OSError when the file can't be read.
         """
         if not path:
             return None
@@ -101,23 +57,7 @@ class Selection:
 
     @classmethod
     def from_fields(cls, fields: SelectionFields) -> Selection:
-        """Make a selection from its fields.
-
-        Parameters
-        ----------
-        fields : SelectionFields
-            As they were sent.
-
-        Returns
-        -------
-        Selection
-            The same.
-
-        Examples
-        --------
-        >>> Selection.from_fields({"left_out": {}, "chosen": ["test_b"]}).first
-        ()
-        """
+        """Make a selection from its fields."""
         return cls(
             fields["left_out"],
             tuple(fields["chosen"]),
@@ -128,21 +68,7 @@ class Selection:
         )
 
     def shorten(self, config: pytest.Config) -> None:
-        """Let a run on save end after some failures, and show a line for each, unless pytest is told otherwise.
-
-        Parameters
-        ----------
-        config : pytest.Config
-            Its options are changed.
-
-        Examples
-        --------
-        >>> from types import SimpleNamespace
-        >>> config = SimpleNamespace(option=SimpleNamespace(maxfail=0, tbstyle="short"))
-        >>> Selection({}, ["test_b"], first=["test_b"], most=51).shorten(config)
-        >>> config.option
-        namespace(maxfail=51, tbstyle='short')
-        """
+        """Let a run on save end after some failures, and show a line for each, unless pytest is told otherwise."""
         if self.most:
             if not getattr(config.option, "maxfail", 0):
                 config.option.maxfail = self.most
@@ -150,38 +76,7 @@ class Selection:
                 config.option.tbstyle = "line"
 
     def apply(self, items: list[pytest.Item], config: pytest.Config, name_of: Callable[[pytest.Item], str]) -> int:
-        """Deselect tests that need not run, and put the others in order.
-
-        Parameters
-        ----------
-        items : list of pytest.Item
-            The tests that were collected. It is changed.
-        config : pytest.Config
-            Its plugins are told what is deselected.
-        name_of : callable
-            Gives the name by which a test is recorded.
-
-        Returns
-        -------
-        int
-            How many of the tests are new.
-
-        Examples
-        --------
-        Runs with another version of Python do not count:
-
-        >>> from types import SimpleNamespace
-        >>> config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: print("without", *items)))
-        >>> class Item(str):
-        ...     nodeid = property(str.__str__)
-        >>> items = [Item("test_a"), Item("test_b"), Item("test_c"), Item("test_d")]
-        >>> left_out = {"test_a": sys.version.split()[0], "test_b": "3.1.4"}
-        >>> Selection(left_out, ["test_c"], first=["test_c"]).apply(items, config, str)
-        without test_a
-        1
-        >>> items
-        ['test_c', 'test_b', 'test_d']
-        """
+        """Deselect tests that need not run, and put the others in order."""
         python = sys.version.split()[0]
         if self.only is not None:
             only = set(self.only)

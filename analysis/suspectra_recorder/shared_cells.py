@@ -14,25 +14,7 @@ _CHUNK = 1 << 18
 
 
 class SharedCells:
-    """Room for the cells of one process, in a file mapped into memory.
-
-    Parameters
-    ----------
-    path : str
-        A file that does not exist yet.
-    counting : bool
-        Whether cells have eight bytes and count, instead of one byte that is set.
-
-    Examples
-    --------
-    >>> cells = SharedCells(str(folder / "1.cells"), counting=False)
-    >>> at, first = cells.take(8)
-    >>> at, second = cells.take(8)
-    >>> second[3] = 1
-    >>> with open(folder / "1.cells", "rb") as file:
-    ...     print(at, stored_cells(file, at, 8, counting=False))
-    8 [0, 0, 0, 1, 0, 0, 0, 0]
-    """
+    """Room for the cells of one process, in a file mapped into memory."""
 
     def __init__(self, path: str, counting: bool):
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -46,17 +28,7 @@ class SharedCells:
     def take(self, cells: int) -> tuple[int, MutableSequence[int]]:
         """Allocate cells.
 
-        Parameters
-        ----------
-        cells : int
-            The number of cells.
-
-        Returns
-        -------
-        start : int
-            Their offset in the file, in bytes.
-        cells : mutable sequence of int
-            All zero.
+        Their offset in the file, in bytes.
         """
         size = cells * (8 if self._counting else 1)
         if self._used + size > len(self._chunk):
@@ -81,32 +53,7 @@ class SharedCells:
 
 
 def stored_cells(file: BinaryIO, start: int, cells: int, counting: bool) -> list[int]:
-    """Read cells from a shared file.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for reading.
-    start : int
-        Their offset in bytes.
-    cells : int
-        The number of cells.
-    counting : bool
-        Whether each takes eight bytes.
-
-    Returns
-    -------
-    list of int
-        Cells past the end of the file are 0.
-
-    Examples
-    --------
-    >>> at, cells = SharedCells(str(folder / "1.cells"), counting=True).take(2)
-    >>> cells[1] += 300
-    >>> with open(folder / "1.cells", "rb") as file:
-    ...     stored_cells(file, at, 2, counting=True)
-    [0, 300]
-    """
+    """Read cells from a shared file."""
     size = cells * (8 if counting else 1)
     file.seek(start)
     part = file.read(size).ljust(size, b"\0")

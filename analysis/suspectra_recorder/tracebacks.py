@@ -35,25 +35,7 @@ _GROUP = getattr(builtins, "BaseExceptionGroup", None)  # for Python 3.10 there 
 
 
 class Tracebacks:
-    r"""Makes stacks of exceptions.
-
-    Parameters
-    ----------
-    scope : Scope
-        Which files are recorded. Only frames in these are kept.
-
-    Examples
-    --------
-    >>> path = folder / "price.py"
-    >>> _ = path.write_text("def price(rates):\n    return rates['DE']\n")
-    >>> space = {}
-    >>> exec(compile(path.read_text(), str(path), "exec"), space)
-    >>> try:
-    ...     space["price"]({})
-    ... except KeyError as error:
-    ...     print(Tracebacks(Scope(str(folder))).stack(error, error.__traceback__))
-    KeyError at price.py:2 in price
-    """
+    """Makes stacks of exceptions."""
 
     def __init__(self, scope: Scope):
         self._scope = scope
@@ -66,20 +48,6 @@ class Tracebacks:
 
         If it was not raised in ranked code but one of the exceptions that led to it was, the innermost frame of that
         one is appended. For a group, the frames of its first exception that was raised in ranked code are appended.
-
-        Parameters
-        ----------
-        error : BaseException
-            The exception that ended a test.
-        traceback : TracebackType or None
-            Its frames, the outermost first.
-        assertion : bool
-            Whether the runner reports a failed assertion. An :class:`AssertionError` always counts as one.
-
-        Returns
-        -------
-        Stack
-            Without a message.
         """
         error, traceback = raised_by_example(error, traceback)
         name = _qualified_name(type(error))
@@ -160,23 +128,7 @@ def _digest_of(path: str) -> str:
 def causes_of(error: BaseException) -> Iterator[BaseException]:
     """The exceptions that led to one, by Python's rules for tracebacks.
 
-    Parameters
-    ----------
-    error : BaseException
-        Any exception.
-
-    Yields
-    ------
-    BaseException
-        The nearest first.
-
-    Examples
-    --------
-    >>> try:
-    ...     raise ValueError("2 + 2") from KeyError("2")
-    ... except ValueError as error:
-    ...     list(causes_of(error))
-    [KeyError('2')]
+    The nearest first.
     """
     seen = {id(error)}
     for _ in range(_MAX_CAUSES):
@@ -193,20 +145,7 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
 def type_names(error: BaseException) -> list[str]:
     """The names under which a recording may have the exception with which a test failed.
 
-    Parameters
-    ----------
-    error : BaseException
-        Any exception.
-
-    Returns
-    -------
-    list of str
-        Those of its type and of the bases of that; for a group also those of the exceptions in it.
-
-    Examples
-    --------
-    >>> type_names(FileNotFoundError("prices.json")), type_names(Exception("no price"))
-    (['FileNotFoundError', 'OSError'], ['Exception'])
+    Those of its type and of the bases of that; for a group also those of the exceptions in it.
     """
     error, _ = raised_by_example(error, None)
     names = [_name(type(error))]
@@ -241,26 +180,7 @@ def raised_by_example(
 ) -> tuple[BaseException, TracebackType | None]:
     """Unwrap what an example of a doctest raised from the exception that reports it.
 
-    Parameters
-    ----------
-    error : BaseException
-        The exception that ended a test.
-    traceback : TracebackType or None
-        Its frames.
-
-    Returns
-    -------
-    error : BaseException
-        The same one where no example raised it.
-    traceback : TracebackType or None
-        Its frames.
-
-    Examples
-    --------
-    >>> import doctest
-    >>> reported = doctest.UnexpectedException(None, None, (KeyError, KeyError("DE"), None))
-    >>> raised_by_example(reported, None)
-    (KeyError('DE'), None)
+    The same one where no example raised it.
     """
     inner: Any = error
     if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":

@@ -19,27 +19,10 @@ _INTERPRETER = re.compile(r"(python|pypy)[\d.]*w?")
 
 
 def runs_unittest(words: Sequence[str], folder: str) -> bool:
-    r"""Whether a command runs tests by unittest: by a known module or program, or by a script or module of its own.
+    """Whether a command runs tests by unittest: by a known module or program, or by a script or module of its own.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Program and arguments. What starts an interpreter, such as ``uv run``, may come before it.
-    folder : str
-        The folder of a script or module.
-
-    Returns
-    -------
-    bool
-        A script is only read, not run: it has to mention unittest or Django, and not pytest. So has a module. For the
-        ``__main__`` of a package, which often only calls another module of it, a file beside it can mention them.
-
-    Examples
-    --------
-    >>> _ = (folder / "run.py").write_text("import unittest\nunittest.main()\n")
-    >>> commands = ["python run.py", "uv run python -m unittest", "django-admin test", "python -m pytest"]
-    >>> [runs_unittest(command.split(), str(folder)) for command in commands]
-    [True, True, True, False]
+    A script is only read, not run: it has to mention unittest or Django, and not pytest. So has a module. For the
+    `__main__` of a package, which often only calls another module of it, a file beside it can mention them.
     """
     words = words[_interpreter(words) :]
     names = [_name(word) for word in words]
@@ -56,22 +39,7 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
 def starts_interpreter(words: Sequence[str]) -> bool:
     """Whether a Python process only starts another one that runs the tests, as ``poetry run python`` does.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The interpreter of the process, and its arguments.
-
-    Returns
-    -------
-    bool
-        Whether there is a second interpreter.
-
-    Examples
-    --------
-    >>> starts_interpreter(["python3", "/bin/poetry", "run", "python", "manage.py", "test"])
-    True
-    >>> starts_interpreter(["python3", "manage.py", "test"])
-    False
+    Whether there is a second interpreter.
     """
     return _interpreter(words) > 0
 

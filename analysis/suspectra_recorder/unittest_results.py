@@ -13,36 +13,7 @@ from suspectra_recorder.explanations import Explanations
 def listen(
     result: unittest.TestResult, handlers: dict[str, Callable[..., None]], explanations: Explanations
 ) -> Callable[[], None]:
-    """Follow the notifications of a result object, and capture the code that explains failures separately.
-
-    Parameters
-    ----------
-    result : unittest.TestResult
-        Of any class; its methods are replaced.
-    handlers : dict of str to callable
-        By the name of a method what is called before it, with the same arguments. Methods that it lacks are left out.
-    explanations : Explanations
-        What captures it.
-
-    Returns
-    -------
-    callable
-        Stops following.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.recorder import Recorder
-    >>> from suspectra_recorder.scope import Scope
-    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-    >>> explanations = Explanations(recorder)
-    >>> explanations.begin()
-    >>> result = unittest.TestResult()
-    >>> undo = listen(result, {"addSkip": lambda test, reason: print(reason)}, explanations)
-    >>> result.addSkip(unittest.FunctionTestCase(print), "too slow")
-    too slow
-    >>> undo()
-    >>> recorder.stop()
-    """
+    """Follow the notifications of a result object, and capture the code that explains failures separately."""
     before = {name: vars(result).get(name) for name in handlers if hasattr(result, name)}
     for name in before:
         setattr(result, name, _both(handlers[name], getattr(result, name), explanations))

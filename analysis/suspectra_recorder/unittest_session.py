@@ -49,23 +49,7 @@ _OWN = "unittest.loader"  # the module of the tests that stand for a module that
 
 
 def start() -> None:
-    r"""Record this process until it ends.
-
-    Examples
-    --------
-    ``suspectra record`` makes each Python process with unittest call it:
-
-    >>> import subprocess
-    >>> from suspectra_recorder.settings import inject_env
-    >>> source = "import unittest\n\nclass Sums(unittest.TestCase):\n    def test(self):\n        pass\n"
-    >>> _ = (folder / "test_sum.py").write_text(source)
-    >>> environ = dict(os.environ)
-    >>> _ = inject_env(Settings(workspace=str(folder), run="8f3a"), environ, unittest=True)
-    >>> command = [sys.executable, "-m", "unittest"]
-    >>> _ = subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=True)
-    >>> len(os.listdir(recording_folder(str(folder))))
-    1
-    """
+    """Record this process until it ends."""
     settings = Settings.from_json(os.environ[VARIABLE])
     remove_env(settings, os.environ)
     choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)
@@ -123,13 +107,7 @@ class _Outcome:
         self.take("failed", f"{subtest._subDescription()} {message}" if subtest is not None else message)
 
     def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
-        """Follow the notifications of a result object, and capture the code that explains failures separately.
-
-        Returns
-        -------
-        callable
-            Stops following.
-        """
+        """Follow the notifications of a result object, and capture the code that explains failures separately."""
         handlers: dict[str, Callable[..., None]] = {
             "addSuccess": lambda test: self.take("passed"),
             "addFailure": lambda test, error: self.fail(error, assertion=True),

@@ -10,24 +10,7 @@ from suspectra_recorder.instrumentation.own import sys
 
 
 def tests_of(suite: Iterable[object]) -> Iterator[unittest.TestCase]:
-    """The tests of a suite and of the suites in it.
-
-    Parameters
-    ----------
-    suite : iterable
-        A suite, or anything else that may hold tests; what can't be iterated holds none.
-
-    Yields
-    ------
-    unittest.TestCase
-        Each test.
-
-    Examples
-    --------
-    >>> case = unittest.FunctionTestCase(print)
-    >>> list(tests_of(unittest.TestSuite([unittest.TestSuite([case])]))) == [case]
-    True
-    """
+    """The tests of a suite and of the suites in it."""
     try:
         for test in suite:
             if isinstance(test, suites.BaseTestSuite):
@@ -39,23 +22,7 @@ def tests_of(suite: Iterable[object]) -> Iterator[unittest.TestCase]:
 
 
 def leave_out(suite: suites.BaseTestSuite, left_out: Collection[int]) -> None:
-    """Take tests out of a suite.
-
-    Parameters
-    ----------
-    suite : unittest.TestSuite
-        Changed in place, with those in it.
-    left_out : collection of int
-        The ``id`` of each test that is not to run.
-
-    Examples
-    --------
-    >>> first, second = unittest.FunctionTestCase(print), unittest.FunctionTestCase(len)
-    >>> suite = unittest.TestSuite([first, second])
-    >>> leave_out(suite, {id(first)})
-    >>> list(suite) == [second]
-    True
-    """
+    """Take tests out of a suite."""
     suite._tests = [test for test in suite._tests if id(test) not in left_out]
     for test in suite._tests:
         if isinstance(test, suites.BaseTestSuite):
@@ -63,15 +30,7 @@ def leave_out(suite: suites.BaseTestSuite, left_out: Collection[int]) -> None:
 
 
 def succeed_without_tests() -> None:
-    """Let unittest succeed where no test is affected; from Python 3.12 on it has a status of its own for no test.
-
-    Examples
-    --------
-    >>> succeed_without_tests()
-    >>> import unittest.main
-    >>> getattr(unittest.main, "_NO_TESTS_EXITCODE", 0)
-    0
-    """
+    """Let unittest succeed where no test is affected; from Python 3.12 on it has a status of its own for no test."""
     main = sys.modules.get("unittest.main")
     if main is not None and "_NO_TESTS_EXITCODE" in vars(main):
         vars(main)["_NO_TESTS_EXITCODE"] = 0

@@ -16,54 +16,14 @@ _RECORD = "run the tests with `suspectra record -- pytest`"
 
 
 class Reason(NamedTuple):
-    """The cause of a problem, and its cure.
+    """The cause of a problem, and its cure."""
 
-    Parameters
-    ----------
-    cause : str
-        Why a module was not recorded.
-    cure : str
-        What to do about it.
-
-    Examples
-    --------
-    >>> Reason("was imported before the recording began", cure="import it later").cure
-    'import it later'
-    """
-
-    cause: str
-    cure: str
+    cause: str  # why a module was not recorded
+    cure: str  # what to do about it
 
 
 def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, counting: bool) -> Reason:
-    """Find out why a module was not recorded.
-
-    Parameters
-    ----------
-    module : str
-        Its name.
-    file : str
-        Its path.
-    early : EarlyStart or None
-        The hooks that were installed before the recorder existed.
-    launched : bool
-        Whether `suspectra record` started this process.
-    counting : bool
-        Whether the recorder counts.
-
-    Returns
-    -------
-    Reason
-        Cause and cure of the problem.
-
-    Examples
-    --------
-    >>> why = reason("shop.cart", "/work/shop/cart.py", None, launched=False, counting=False)
-    >>> print(why.cause)
-    was imported before the recording began, so nothing it executes is known
-    >>> print(why.cure)
-    run the tests with `suspectra record -- pytest`
-    """
+    """Find out why a module was not recorded."""
     if module == "__main__":
         return Reason("is the program that runs pytest, so nothing it executes is known", f"if it matters, {_RECORD}")
     if early is None or module in early.before:
@@ -86,28 +46,7 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
 
 
 def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
-    """Iterate over the imported modules of a scope.
-
-    Parameters
-    ----------
-    scope : Scope
-        The files to record.
-
-    Yields
-    ------
-    name : str
-        The module's name.
-    path : str
-        Its path.
-    file : str
-        The recorded name of its file.
-
-    Examples
-    --------
-    >>> scope = Scope(os.path.dirname(os.path.dirname(__file__)))
-    >>> [file for name, _, file in modules_before(scope) if name == "suspectra_recorder.scope"]
-    ['suspectra_recorder/scope.py']
-    """
+    """Iterate over the imported modules of a scope."""
     for name, module in list(sys.modules.items()):
         path = file_of(module)
         if path is not None and (file := scope(path)) is not None:
@@ -119,26 +58,7 @@ def imported_from_elsewhere(scope: Scope) -> Iterator[tuple[str, Reason]]:
 
     Looked for in the workspace and in its folder ``src``. A package stands for what is in it.
 
-    Parameters
-    ----------
-    scope : Scope
-        The files to record.
-
-    Yields
-    ------
-    file : str
-        The recorded name of the file.
-    reason : Reason
-        Which copy was imported instead, and what to do about it.
-
-    Examples
-    --------
-    >>> import click
-    >>> (folder / "src" / "click").mkdir(parents=True)
-    >>> (folder / "src" / "click" / "__init__.py").touch()
-    >>> [(file, reason)] = imported_from_elsewhere(Scope(str(folder)))
-    >>> file, reason.cause == f"is not what was imported as click: that was {click.__file__}"
-    ('src/click/__init__.py', True)
+    Which copy was imported instead, and what to do about it.
     """
     roots = [scope.root, os.path.join(scope.root, "src")]
     ours = {name.removesuffix(".py") for root in roots if os.path.isdir(root) for name in os.listdir(root)}
@@ -161,15 +81,7 @@ def imported_from_elsewhere(scope: Scope) -> Iterator[tuple[str, Reason]]:
 def imported_files() -> list[str]:
     """List the files of all imported modules.
 
-    Returns
-    -------
-    list of str
-        Paths, in the order of ``sys.modules``.
-
-    Examples
-    --------
-    >>> __file__ in imported_files()
-    True
+    Paths, in the order of `sys.modules`.
     """
     files = map(file_of, list(sys.modules.values()))
     return [path for path in files if path is not None]
@@ -178,21 +90,7 @@ def imported_files() -> list[str]:
 def file_of(module: object) -> str | None:
     """Find the file of a module.
 
-    Parameters
-    ----------
-    module : object
-        What is in ``sys.modules``. A program may put any object there, and some raise when they are looked at, such as
-        those that import a module once it is needed.
-
-    Returns
-    -------
-    str or None
-        The path, None where there is none.
-
-    Examples
-    --------
-    >>> file_of(sys.modules[__name__]) == __file__, file_of(sys)
-    (True, None)
+    The path, None where there is none.
     """
     try:
         path = getattr(module, "__file__", None)

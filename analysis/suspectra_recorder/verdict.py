@@ -31,42 +31,15 @@ _EXAMPLE = re.compile(r"\d{3,} |\?\?\? |EXAMPLE LOCATION UNKNOWN")
 
 @dataclass
 class Attempt:
-    """One attempt of a test: pytest's outcome of each phase, and the first message of a failure.
+    """One attempt of a test: pytest's outcome of each phase, and the first message of a failure."""
 
-    Parameters
-    ----------
-    phases : dict of str to str
-        The outcome of each phase that ran.
-    expected_to_fail : bool
-        Whether the test is marked as an expected failure.
-    message : str
-        The first line of the first failure; empty if there is none.
-    seconds : float
-        How long the phases took.
-
-    Examples
-    --------
-    >>> import pytest
-    >>> attempt = Attempt()
-    >>> for phase, outcome in (("setup", "passed"), ("call", "passed"), ("teardown", "failed")):
-    ...     attempt.add(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, outcome, "no file", phase))
-    >>> attempt.verdict, attempt.message
-    ('error', 'no file')
-    """
-
-    phases: dict[str, str] = field(default_factory=dict)
-    expected_to_fail: bool = False
-    message: str = ""
-    seconds: float = 0.0
+    phases: dict[str, str] = field(default_factory=dict)  # the outcome of each phase that ran
+    expected_to_fail: bool = False  # whether the test is marked as an expected failure
+    message: str = ""  # the first line of the first failure; empty if there is none
+    seconds: float = 0.0  # how long the phases took
 
     def add(self, report: pytest.TestReport) -> None:
-        """Add the report of a phase; the reports of subtests precede that of their test.
-
-        Parameters
-        ----------
-        report : pytest.TestReport
-            Of one phase, or of a subtest.
-        """
+        """Add the report of a phase; the reports of subtests precede that of their test."""
         self.seconds += getattr(report, "duration", 0.0) or 0.0
         outcome = "failed" if str(report.outcome) == "rerun" else report.outcome  # "rerun" is not one of pytest's
         if outcome == "failed" and not self.message:
@@ -92,30 +65,13 @@ class Attempt:
 
 
 class Attempts:
-    """All attempts of one test in one session.
-
-    Examples
-    --------
-    >>> import pytest
-    >>> attempts = Attempts()
-    >>> for outcome in ("failed", "passed"):
-    ...     for phase, ended in (("setup", "passed"), ("call", outcome)):
-    ...         attempts.add(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, ended, "", phase))
-    >>> len(attempts.all), attempts.last.verdict, attempts.flaky
-    (2, 'passed', True)
-    """
+    """All attempts of one test in one session."""
 
     def __init__(self) -> None:
         self.all: list[Attempt] = []
 
     def add(self, report: pytest.TestReport) -> None:
-        """Add a report; that of a setup starts a new attempt.
-
-        Parameters
-        ----------
-        report : pytest.TestReport
-            Of one phase, or of a subtest.
-        """
+        """Add a report; that of a setup starts a new attempt."""
         if report.when == "setup" or not self.all:
             self.all.append(Attempt())
         self.all[-1].add(report)
@@ -132,24 +88,9 @@ class Attempts:
 
 
 def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
-    r"""Return the first line of what went wrong.
+    """Return the first line of what went wrong.
 
-    Parameters
-    ----------
-    report : pytest.TestReport
-        Of a phase that failed.
-
-    Returns
-    -------
-    str
-        At most 500 characters; may be empty.
-
-    Examples
-    --------
-    >>> import pytest
-    >>> text = "\nassert 3 == 4\n +  where 3 = total()"
-    >>> failure_message(pytest.TestReport("test_total", ("test_a.py", 0, ""), {}, "failed", text, "call"))
-    'assert 3 == 4'
+    At most 500 characters; may be empty.
     """
     shown = getattr(report, "longrepr", None)
     text = getattr(getattr(shown, "reprcrash", None), "message", None) or _from_doctest(shown) or _text(report)

@@ -19,20 +19,7 @@ if TYPE_CHECKING:
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> group = click.Group()
-    >>> register(group)
-    >>> list(group.commands)
-    ['mcp']
-    """
+    """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] [-- pytest ...]")
     @evidence_options

@@ -30,54 +30,21 @@ Notify = Callable[[TestProgress], Awaitable[None]]
 
 
 class Ran(NamedTuple):
-    """How a command ended.
+    """How a command ended."""
 
-    Parameters
-    ----------
-    status : int
-        The exit status.
-    trouble : str
-        Why not all tests were run; empty if they were.
-    """
-
-    status: int
-    trouble: str
+    status: int  # the exit status
+    trouble: str  # why not all tests were run; empty if they were
 
 
 class Commands:
-    """Runs Suspectra's own commands in a workspace.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    command : sequence of str
-        What runs its tests; if it is empty, pytest, as in the last recorded run.
-    trust : Trust
-        Whether they may run.
-    """
+    """Runs Suspectra's own commands in a workspace."""
 
     def __init__(self, root: Path, command: Sequence[str], trust: Trust):
         self._root, self._command, self._trust = root, tuple(command), trust
         self._one = asyncio.Lock()  # tests of one workspace disturb each other
 
     async def record(self, tests: Sequence[str], *, all_tests: bool, notify: Notify) -> Ran:
-        """Run tests and record them.
-
-        Parameters
-        ----------
-        tests : sequence of str
-            Their names; empty for those that failed and those that changes can affect.
-        all_tests : bool
-            Run all of them, if none is named.
-        notify : callable
-            Given the progress.
-
-        Returns
-        -------
-        Ran
-            How it ended.
-        """
+        """Run tests and record them."""
         async with self._one:
             with ScratchFolder() as scratch:
                 progress = scratch / "progress"
@@ -114,20 +81,7 @@ class Commands:
     async def asked(self, arguments: Sequence[str]) -> Mapping[str, object]:
         """Run a command that prints JSON.
 
-        Parameters
-        ----------
-        arguments : sequence of str
-            Of the command, without those of pytest.
-
-        Returns
-        -------
-        mapping
-            What it printed.
-
-        Raises
-        ------
-        ToolError
-            When it printed nothing, with the reason.
+        Raises ToolError when it printed nothing, with the reason.
         """
         async with self._one:
             program, token = await self._program(arguments, Streams.KEPT), Token()

@@ -68,15 +68,7 @@ _NAMES = "take names of tests from `failing_tests`"
 
 
 class Workspace:
-    """What the tools answer from.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    **chosen
-        Which evidence to rank, and by what technique; see `suspectra rank`.
-    """
+    """What the tools answer from."""
 
     def __init__(self, root: Path, **chosen: Unpack[RankingOptions]):
         self.root, self._chosen = root, chosen
@@ -91,22 +83,7 @@ class Workspace:
 
 
 def make_server(workspace: Workspace, commands: Commands, permissions: Permissions) -> MCPServer:
-    """Make the server.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        What it answers from.
-    commands : Commands
-        Run its tests.
-    permissions : Permissions
-        What may be run.
-
-    Returns
-    -------
-    MCPServer
-        With all tools; `run_stdio_async` serves them.
-    """
+    """Make the server."""
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     @server.tool(description=TOOL["rank"].text, annotations=_READS, structured_output=True)

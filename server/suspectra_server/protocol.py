@@ -61,29 +61,15 @@ class Field:
 
 @dataclass(frozen=True)
 class Command:
-    """A command for ``workspace/executeCommand``, and how VS Code shows its own command for the same.
-
-    Parameters
-    ----------
-    name, title : str
-    arguments : tuple of Field
-    result : str
-        Its type.
-    text : str
-        What it does, in Markdown.
-    icon : str, optional
-        One of VS Code's, by its name.
-    enablement : str, optional
-        When VS Code offers it; always unless given.
-    """
+    """A command for ``workspace/executeCommand``, and how VS Code shows its own command for the same."""
 
     name: str
     title: str
     arguments: tuple[Field, ...]
-    result: str
-    text: str
-    icon: str = ""
-    enablement: str = ""
+    result: str  # its type
+    text: str  # what it does, in Markdown
+    icon: str = ""  # one of VS Code's, by its name
+    enablement: str = ""  # when VS Code offers it; always unless given
 
     @property
     def id(self) -> str:

@@ -77,22 +77,7 @@ FEATURES = (
 
 
 class SuspectraServer(LanguageServer):
-    """Serves one client; to the features it is their `Session`. Needs a running loop.
-
-    Parameters
-    ----------
-    trusting : bool
-        Whether the client may trust the workspace.
-
-    Attributes
-    ----------
-    jobs : Jobs
-        Where rankings are made.
-    long_jobs : Jobs
-        Where models are made, and better rankings that replace quick ones.
-    experiment_jobs : Jobs
-        Where failing tests are run again with something altered, which takes longer than anything else.
-    """
+    """Serves one client; to the features it is their `Session`. Needs a running loop."""
 
     protocol: wire.Protocol
     learned: Learned
@@ -106,8 +91,10 @@ class SuspectraServer(LanguageServer):
             max_workers=1,
         )
         loop = asyncio.get_running_loop()
-        self.jobs = Jobs(loop)
+        self.jobs = Jobs(loop)  # where rankings are made
+        # where models are made, and better rankings that replace quick ones
         self.long_jobs = Jobs(loop, "suspectra-long", LONG_NICE)
+        # where failing tests are run again with something altered, which takes longer than anything else
         self.experiment_jobs = Jobs(loop, "suspectra-experiments", LONG_NICE)
         self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)

@@ -31,41 +31,16 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition of a statement.
+    """The condition of a statement."""
 
-    Parameters
-    ----------
-    kind : str
-        Its keyword.
-    lines : tuple of int
-        The first and the last line of what is in the brackets.
-    body : tuple of int
-        The first and the last line of what is executed if it is true.
-
-    Examples
-    --------
-    >>> Condition("if", (3, 3), (4, 6)).truth(5, 7)
-    True
-    """
-
-    kind: str
-    lines: tuple[int, int]
-    body: tuple[int, int]
+    kind: str  # its keyword
+    lines: tuple[int, int]  # the first and the last line of what is in the brackets
+    body: tuple[int, int]  # the first and the last line of what is executed if it is true
 
     def truth(self, line: int, other: int) -> bool | None:
         """Say whether a condition was true, from where execution went on.
 
-        Parameters
-        ----------
-        line : int
-            Where it went on.
-        other : int
-            Where it would have gone on otherwise.
-
-        Returns
-        -------
-        bool or None
-            None if the lines leave it open.
+        None if the lines leave it open.
         """
         if self.kind == "switch":
             return None
@@ -85,21 +60,7 @@ class Condition:
 
 
 class Conditions:
-    r"""The conditions of a source.
-
-    Parameters
-    ----------
-    text : str
-        The source.
-
-    Examples
-    --------
-    >>> conditions = Conditions("int f(int a) {\n  if (a)\n    return 1;\n  return 0;\n}\n")
-    >>> conditions.at(2)
-    Condition(kind='if', lines=(2, 2), body=(3, 3))
-    >>> print(conditions.at(4))
-    None
-    """
+    """The conditions of a source."""
 
     def __init__(self, text: str):
         self._tokens = [
@@ -118,15 +79,7 @@ class Conditions:
     def at(self, line: int) -> Condition | None:
         """Find the condition on a line.
 
-        Parameters
-        ----------
-        line : int
-            From 1.
-
-        Returns
-        -------
-        Condition or None
-            None if there is none, or several.
+        None if there is none, or several.
         """
         found = self._on.get(line, ())
         return found[0] if len(found) == 1 else None

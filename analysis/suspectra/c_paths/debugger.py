@@ -36,21 +36,7 @@ _GDB_START_S = 20.0
 def refuse_if_started_by_another(case: CCase) -> None:
     """Refuse a test that starts its program by another one, before it takes any time to run it.
 
-    Parameters
-    ----------
-    case : CCase
-        The test.
-
-    Raises
-    ------
-    EvidenceError
-        When its command is not linked with the recorder.
-
-    Examples
-    --------
-    >>> refuse_if_started_by_another(CCase("t1", ("sh", "-c", "./prog"), "."))
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: t1 starts its program by another one … Fix: …
+    Raises EvidenceError when its command is not linked with the recorder.
     """
     try:
         with open(os.path.join(case.folder, case.argv[0]), "rb") as file:
@@ -67,55 +53,16 @@ def _started_by_another(case: CCase) -> EvidenceError:
 
 
 class SwitchedTest(NamedTuple):
-    """A run of a test in gdb.
+    """A run of a test in gdb."""
 
-    Parameters
-    ----------
-    verdict : Verdict
-        How it ended.
-    switched : int
-        How many decisions came out differently.
-
-    Examples
-    --------
-    >>> SwitchedTest(Verdict.PASSED, 1).switched
-    1
-    """
-
-    verdict: Verdict
-    switched: int
+    verdict: Verdict  # how it ended
+    switched: int  # how many decisions came out differently
 
 
 class Debugger:
     """Runs a test in gdb.
 
-    Parameters
-    ----------
-    case : CCase
-        The test; its command is the program itself.
-    module : str
-        The program, which is linked with the recorder.
-    code : Disassembly
-        Of the program.
-    seconds : float
-        How long each run may take.
-    token : Token
-        Cancel it to stop.
-
-    Raises
-    ------
-    EvidenceError
-        When there is no gdb, or the test starts its program by another one.
-
-    Examples
-    --------
-    >>> program = shutil.which("true")
-    >>> debugger = Debugger(CCase("t1", (program,), "."), program, Disassembly({}, {}, {}), 1.0, Token())
-    >>> debugger.at(4430, 2), debugger.run([])
-    ('4430:2', [])
-    >>> Debugger(CCase("t1", ("sh", "-c", "./prog"), "."), program, Disassembly({}, {}, {}), 1.0, Token())
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: t1 starts its program by another one … Fix: …
+    Raises EvidenceError when there is no gdb, or the test starts its program by another one.
     """
 
     def __init__(self, case: CCase, module: str, code: Disassembly, seconds: float, token: Token):
@@ -131,41 +78,15 @@ class Debugger:
         self._tool = tool
 
     def at(self, block: int, time: int) -> str:
-        """Name an execution of a block, as the recorder in the program understands it.
-
-        Parameters
-        ----------
-        block : int
-            The address of the block.
-        time : int
-            Its how many-th execution, from 1; 0 for each.
-
-        Returns
-        -------
-        str
-            The value of an environment variable.
-        """
+        """Name an execution of a block, as the recorder in the program understands it."""
         return f"{block - self._recording}:{time}"
 
     def run(self, switches: Sequence[Switch]) -> list[SwitchedTest]:
         """Run the test once for each switch.
 
-        Parameters
-        ----------
-        switches : sequence of Switch
-            What comes out differently.
+        In the same order.
 
-        Returns
-        -------
-        list of SwitchedTest
-            In the same order.
-
-        Raises
-        ------
-        EvidenceError
-            When gdb can't run the program.
-        Cancelled
-            When the token was cancelled.
+        Raises EvidenceError when gdb can't run the program. Raises Cancelled when the token was cancelled.
         """
         case = self._case
         if not switches:

@@ -36,23 +36,10 @@ _MAX_STEPS = 20_000  # instructions of one block, with what follows up to the ne
 
 
 class SourceLine(NamedTuple):
-    """A line of a source, as the debug information names it.
+    """A line of a source, as the debug information names it."""
 
-    Parameters
-    ----------
-    path : str
-        The compiler's path; empty for unknown.
-    line : int
-        From 1; 0 for unknown.
-
-    Examples
-    --------
-    >>> SourceLine("/src/a.c", 3).line
-    3
-    """
-
-    path: str
-    line: int
+    path: str  # the compiler's path; empty for unknown
+    line: int  # from 1; 0 for unknown
 
 
 UNKNOWN = SourceLine("", 0)
@@ -61,34 +48,14 @@ UNKNOWN = SourceLine("", 0)
 
 @dataclass(frozen=True)
 class Block:
-    """A basic block.
+    """A basic block."""
 
-    Parameters
-    ----------
-    address : int
-        Behind its call that records it.
-    function : int
-        The address of its function.
-    place : SourceLine
-        Of its first instruction.
-    jump : int
-        The address of the jump with which it decides; 0 where it has only one successor.
-    decides : SourceLine
-        The line of that jump.
-    arms : mapping of int to int
-        For each block that can be next the address at which execution goes on there.
-
-    Examples
-    --------
-    >>> Block(0x114E, 0x1139, UNKNOWN).jump
-    0
-    """
-
-    address: int
-    function: int
-    place: SourceLine
-    jump: int = 0
-    decides: SourceLine = UNKNOWN
+    address: int  # behind its call that records it
+    function: int  # the address of its function
+    place: SourceLine  # of its first instruction
+    jump: int = 0  # the address of the jump with which it decides; 0 where it has only one successor
+    decides: SourceLine = UNKNOWN  # the line of that jump
+    # for each block that can be next the address at which execution goes on there
     arms: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -102,53 +69,18 @@ class _Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Disassembly:
-    r"""The basic blocks and functions of one program or library.
+    """The basic blocks and functions of one program or library."""
 
-    Parameters
-    ----------
-    blocks : mapping of int to Block
-        By address.
-    functions : mapping of int to str
-        The names of functions by address.
-    lines : mapping of int to SourceLine
-        Of the first instruction of each function.
-    recorder : int
-        The address of the function that stops for a debugger; 0 for none.
-
-    Examples
-    --------
-    >>> found = Disassembly.parse(["a: file format elf64-x86-64", "0000000000001139 <main>:"])
-    >>> found.functions, found.blocks
-    ({4409: 'main'}, {})
-    >>> Disassembly.from_file(shutil.which("true")).blocks
-    {}
-    """
-
-    blocks: Mapping[int, Block]
-    functions: Mapping[int, str]
-    lines: Mapping[int, SourceLine]
-    recorder: int = 0
+    blocks: Mapping[int, Block]  # by address
+    functions: Mapping[int, str]  # the names of functions by address
+    lines: Mapping[int, SourceLine]  # of the first instruction of each function
+    recorder: int = 0  # the address of the function that stops for a debugger; 0 for none
 
     @classmethod
     def from_file(cls, path: str, token: Token | None = None) -> Disassembly:
         """Disassemble a program; nothing of it is executed.
 
-        Parameters
-        ----------
-        path : str
-            The program, or a library.
-        token : Token, optional
-            Cancel it to stop.
-
-        Returns
-        -------
-        Disassembly
-            Of the blocks that were compiled for recording.
-
-        Raises
-        ------
-        EvidenceError
-            When there is no ``objdump``, or it can't read the program.
+        Raises EvidenceError when there is no `objdump`, or it can't read the program.
         """
         tool = shutil.which("objdump")
         if tool is None:
@@ -169,22 +101,7 @@ class Disassembly:
     def parse(cls, lines: Iterable[str], path: str = "") -> Disassembly:
         """Read what ``objdump -d -l`` prints.
 
-        Parameters
-        ----------
-        lines : iterable of str
-            Its output.
-        path : str
-            The program, for messages.
-
-        Returns
-        -------
-        Disassembly
-            All blocks that record themselves.
-
-        Raises
-        ------
-        EvidenceError
-            When it is for another kind of processor.
+        Raises EvidenceError when it is for another kind of processor.
         """
         code: dict[int, _Instruction] = {}
         functions: dict[int, str] = {}

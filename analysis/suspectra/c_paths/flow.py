@@ -23,22 +23,7 @@ _ROUNDS = 8  # in which decisions that differ between two runs of a test are loo
 
 
 class Flow:
-    """The control flow that some runs have in common.
-
-    Parameters
-    ----------
-    program : TracedProgram
-        What their numbers stand for.
-    runs : sequence of TracedRun
-        All runs whose paths are compared with each other.
-
-    Examples
-    --------
-    >>> empty = TracedRun.read(folder, TracedProgram(folder))
-    >>> flow = Flow(TracedProgram(folder), [empty])
-    >>> flow.successors, len(flow.path(empty))
-    ({}, 0)
-    """
+    """The control flow that some runs have in common."""
 
     def __init__(self, program: TracedProgram, runs: Sequence[TracedRun]):
         self._program = program
@@ -77,20 +62,7 @@ class Flow:
         )
 
     def path(self, run: TracedRun, without: Collection[int] = ()) -> Path:
-        """Make the path of a run: its decisions, when they were made, and its calls.
-
-        Parameters
-        ----------
-        run : TracedRun
-            One of those that the flow was made of.
-        without : collection of int, optional
-            Nodes that are left out, with all that depends on them.
-
-        Returns
-        -------
-        Path
-            Of the code in the workspace that is no test code. Statements are the numbers of nodes.
-        """
+        """Make the path of a run: its decisions, when they were made, and its calls."""
         next_block = following(run)
         events = np.arange(len(run))
         entry = np.full(len(run.caller), -1, np.int64)
@@ -140,20 +112,7 @@ class Flow:
 def following(run: TracedRun) -> Ints:
     """Find for each block the next one of the same call.
 
-    Parameters
-    ----------
-    run : TracedRun
-        What was executed.
-
-    Returns
-    -------
-    ndarray of int64, shape (events,)
-        Positions of events; -1 for none.
-
-    Examples
-    --------
-    >>> following(TracedRun.read(folder, TracedProgram(folder))).tolist()
-    []
+    Of shape (events,).
     """
     blocks = np.flatnonzero(~run.is_entry)
     order = blocks[np.argsort(run.call[blocks], kind="stable")]
@@ -173,26 +132,7 @@ def _dependent(chosen: Bools, reason: Ints) -> Bools:
 
 
 def unsteady(program: TracedProgram, run: TracedRun, again: TracedRun) -> frozenset[int]:
-    """Find what differs between two runs of the same test, such as the order in a table with random numbers.
-
-    Parameters
-    ----------
-    program : TracedProgram
-        What their numbers stand for.
-    run, again : TracedRun
-        Of one test.
-
-    Returns
-    -------
-    frozenset of int
-        Nodes without which both runs take the same path, so far as a few rounds find them.
-
-    Examples
-    --------
-    >>> empty = TracedRun.read(folder, TracedProgram(folder))
-    >>> unsteady(TracedProgram(folder), empty, empty)
-    frozenset()
-    """
+    """Find what differs between two runs of the same test, such as the order in a table with random numbers."""
     flow = Flow(program, [run, again])
     found: frozenset[int] = frozenset()
     for _ in range(_ROUNDS):

@@ -24,13 +24,7 @@ _MAX_STEPS = 200  # instructions between a decision's first jump and its arms
 
 
 class Switch(TypedDict):
-    """One run.
-
-    Examples
-    --------
-    >>> Switch(at="", block=0, jump=0, arms=[], to=0)["at"]
-    ''
-    """
+    """One run."""
 
     at: str
     """The block and its time, as the recorder in the program understands it; empty for a run that is not altered."""
@@ -45,13 +39,7 @@ class Switch(TypedDict):
 
 
 class Switches(TypedDict):
-    """What gdb is to do.
-
-    Examples
-    --------
-    >>> Switches(results="r", stop=0, frame="rbp", seconds=1.0, output="o", arguments="", switches=[])["seconds"]
-    1.0
-    """
+    """What gdb is to do."""
 
     results: str
     """The file to which results are appended."""
@@ -70,13 +58,7 @@ class Switches(TypedDict):
 
 
 class SwitchedRun(TypedDict):
-    """How a run ended.
-
-    Examples
-    --------
-    >>> SwitchedRun(code=0, signal=0, timeout=False, switched=1)["switched"]
-    1
-    """
+    """How a run ended."""
 
     code: int | None
     """The exit code; None if a signal ended it."""

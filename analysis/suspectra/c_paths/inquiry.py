@@ -34,61 +34,22 @@ SEARCHERS = {
 
 @dataclass
 class CPathInquiry(RunningSearch):
-    """Asks for a run that passes and goes nearly the way of a failing test of CTest.
+    """Asks for a run that passes and goes nearly the way of a failing test of CTest."""
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder with the sources.
-    build : Path
-        The build folder of CMake with the tests. It is not changed: a second build of it records paths.
-    test : str
-        The test that fails.
-    spectrum : Spectrum
-        Which tests execute what.
-    seconds : float, optional
-        For the search, once the programs are built.
-    technique : str, optional
-        One of `SEARCHERS`.
-    options : PathOptions, optional
-        What else the user has chosen.
-    token : Token, optional
-        Cancel it, from any thread, to stop.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    >>> inquiry = CPathInquiry(folder, folder / "build", "t1", spectrum)
-    >>> list(inquiry.reports())
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: …: it is not a build folder of CMake, so its programs can't be built … Fix: …
-    >>> inquiry.report.found
-    False
-    """
-
-    workspace: Path
-    build: Path
-    test: str
-    spectrum: Spectrum
-    seconds: float = 30.0
-    technique: str = "nearest-path"
-    options: PathOptions = field(default_factory=PathOptions)
-    token: Token = field(default_factory=Token)
+    workspace: Path  # the folder with the sources
+    build: Path  # the build folder of CMake with the tests. It is not changed: a second build of it records paths
+    test: str  # the test that fails
+    spectrum: Spectrum  # which tests execute what
+    seconds: float = 30.0  # for the search, once the programs are built
+    technique: str = "nearest-path"  # one of `SEARCHERS`
+    options: PathOptions = field(default_factory=PathOptions)  # what else the user has chosen
+    token: Token = field(default_factory=Token)  # cancel it, from any thread, to stop
 
     def reports(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
-        Yields
-        ------
-        PathReport
-            All that is known, each time that there is more. Close the generator to stop early: no process is left.
-
-        Raises
-        ------
-        EvidenceError
-            When nothing can be found out about the test.
-        Cancelled
-            When the token was cancelled.
+        Raises EvidenceError when nothing can be found out about the test. Raises Cancelled when the token was
+        cancelled.
         """
         if self.technique not in SEARCHERS:
             cause = f"{self.technique} works on tests of Python only"

@@ -14,38 +14,13 @@ from suspectra.paths.report import PathReport
 
 
 class CNearestPath(CPathSearcher):
-    """Compares the path of a failing test with those of passing ones.
-
-    Parameters
-    ----------
-    setting : CPathSetting
-        What the search is about.
-
-    Attributes
-    ----------
-    near : NearPaths
-        The tests that were compared.
-
-    Examples
-    --------
-    >>> from suspectra.c_paths.traced_program import TracedProgram
-    >>> from suspectra.c_paths.traced_tests import TracedTests
-    >>> from suspectra.cancellation import Token
-    >>> from suspectra.experiments.path_searching import PathOptions
-    >>> from suspectra.spectrum import Spectrum
-    >>> tests = TracedTests([], TracedProgram(folder), Token())
-    >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    >>> searcher = CNearestPath(CPathSetting("t1", tests, ["t2"], spectrum, PathOptions(), Token()))
-    >>> list(searcher.search(PathSearchLimits(0.0)))
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: t1: the build has no such test. Fix: …
-    """
+    """Compares the path of a failing test with those of passing ones."""
 
     def __init__(self, setting: CPathSetting):
         super().__init__(setting)
         known = set(setting.tests.names)
         passing = [name for name in setting.passing if name in known]
-        self.near = NearPaths(setting.test, passing, setting.options.order)
+        self.near = NearPaths(setting.test, passing, setting.options.order)  # the tests that were compared
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare one passing test after the other."""

@@ -23,77 +23,23 @@ _MAX_NAMED = 3  # places that a sentence names
 
 @dataclass(frozen=True)
 class CPathSetting:
-    """What a search for paths of a compiled program is about.
+    """What a search for paths of a compiled program is about."""
 
-    Parameters
-    ----------
-    test : str
-        The failing test.
-    tests : TracedTests
-        Runs it and the passing ones.
-    passing : sequence of str
-        The names of passing tests, those first whose coverage is nearest.
-    spectrum : Spectrum
-        Which tests execute what.
-    options : PathOptions
-        What the user has chosen.
-    token : Token
-        Cancel it to stop.
-
-    Examples
-    --------
-    >>> from suspectra.c_paths.traced_program import TracedProgram
-    >>> tests = TracedTests([], TracedProgram(folder), Token())
-    >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    >>> CPathSetting("t1", tests, ["t2"], spectrum, PathOptions(), Token()).test
-    't1'
-    """
-
-    test: str
-    tests: TracedTests
-    passing: Sequence[str]
-    spectrum: Spectrum
-    options: PathOptions
-    token: Token
+    test: str  # the failing test
+    tests: TracedTests  # runs it and the passing ones
+    passing: Sequence[str]  # the names of passing tests, those first whose coverage is nearest
+    spectrum: Spectrum  # which tests execute what
+    options: PathOptions  # what the user has chosen
+    token: Token  # cancel it to stop
 
 
 class CPathSearcher(ABC):
-    """Searches for a run that passes and goes nearly the way of a failing one.
-
-    Parameters
-    ----------
-    setting : CPathSetting
-        What the search is about.
-
-    Attributes
-    ----------
-    problems : list of Problem
-        What could not be done.
-    left_out : frozenset of int
-        Nodes that are not compared, as they differ between two runs of the failing test.
-    events : int
-        How many decisions and calls of the failing run are compared.
-    seconds : float
-        How long the failing run took.
-
-    Examples
-    --------
-    >>> from suspectra.c_paths.nearest import CNearestPath
-    >>> from suspectra.c_paths.traced_program import TracedProgram
-    >>> from suspectra.c_recording.case import CCase
-    >>> tests = TracedTests([CCase("t1", ("false",), ".")], TracedProgram(folder), Token())
-    >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    >>> searcher = CNearestPath(CPathSetting("t1", tests, ["t2"], spectrum, PathOptions(), Token()))
-    >>> list(searcher.notes())
-    []
-    >>> searcher.failing_run()
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: t1 executes nothing that was compiled to record its path. Fix: …
-    """
+    """Searches for a run that passes and goes nearly the way of a failing one."""
 
     def __init__(self, setting: CPathSetting):
-        self.setting = setting
-        self.problems: list[Problem] = []
+        self.setting = setting  # what the search is about
+        self.problems: list[Problem] = []  # what could not be done
+        # nodes that are not compared, as they differ between two runs of the failing test
         self.left_out: frozenset[int] = frozenset()
         self.events, self.seconds = 0, 0.0
 
@@ -101,34 +47,15 @@ class CPathSearcher(ABC):
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or a limit is met.
 
-        Parameters
-        ----------
-        limits : PathSearchLimits
-            When to stop.
-
-        Returns
-        -------
-        iterator of PathReport
-            All that is known, each time that there is more.
-
-        Raises
-        ------
-        EvidenceError
-            When nothing can be found out about the test.
+        Raises EvidenceError when nothing can be found out about the test.
         """
 
     def failing_run(self) -> TracedRun:
         """Run the failing test twice.
 
-        Returns
-        -------
-        TracedRun
-            The first run. `left_out` and `events` are known afterwards.
+        The first run. `left_out` and `events` are known afterwards.
 
-        Raises
-        ------
-        EvidenceError
-            When it does not fail, records nothing, or is another run each time.
+        Raises EvidenceError when it does not fail, records nothing, or is another run each time.
         """
         name, tests = self.setting.test, self.setting.tests
         first, again = tests.run(name), tests.run(name)
@@ -154,13 +81,7 @@ class CPathSearcher(ABC):
         raise EvidenceError(Problem("", "", cause, cure))
 
     def notes(self) -> Iterator[str]:
-        """Say what was not compared.
-
-        Yields
-        ------
-        str
-            A sentence.
-        """
+        """Say what was not compared."""
         known = (self.setting.tests.program.place(node) for node in self.left_out)
         places = sorted({place[1].short for place in known if place is not None})
         if places:

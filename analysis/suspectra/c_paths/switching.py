@@ -35,47 +35,21 @@ _GDB_S = 2.0
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision that a failing run has made.
+    """A decision that a failing run has made."""
 
-    Parameters
-    ----------
-    node : int
-        Its number in the program.
-    block : Block
-        What decides.
-    kind : str
-        Its statement.
-    location : Location
-        Its line.
-    times : tuple of (int, int)
-        Which executions of the block came to the decision, and by which address each went on.
-    suspicion : float
-        Of its line, by Ochiai.
-
-    Examples
-    --------
-    >>> from suspectra.c_paths.disassembly import UNKNOWN
-    >>> block = Block(8, 0, UNKNOWN, 9, UNKNOWN, {16: 12, 24: 20})
-    >>> decision = Decision(0, block, "if", Location("a.c", 3, 3), ((1, 16), (2, 24)), 0.5)
-    >>> [(turn.time, turn.to) for turn in decision.turns()]
-    [(2, 16), (0, 0), (0, 16), (0, 24), (1, 24)]
-    """
-
-    node: int
-    block: Block
-    kind: str
-    location: Location
+    node: int  # its number in the program
+    block: Block  # what decides
+    kind: str  # its statement
+    location: Location  # its line
+    # which executions of the block came to the decision, and by which address each went on
     times: tuple[tuple[int, int], ...]
-    suspicion: float
+    suspicion: float  # of its line, by Ochiai
 
     def turns(self) -> Iterator[Turn]:
         """List the ways in which it can come out differently, the last time first.
 
-        Yields
-        ------
-        Turn
-            If it has two ways on, after the last time comes the other way each time. If it went both ways, each of
-            them follows, taken every time, but for loops, which would not end.
+        If it has two ways on, after the last time comes the other way each time. If it went both ways, each of them
+        follows, taken every time, but for loops, which would not end.
         """
         last, went = self.times[-1]
         yield from (Turn(self, last, to) for to in self.block.arms if to != went)
@@ -90,51 +64,15 @@ class Decision:
 
 
 class Turn(NamedTuple):
-    """A decision that is to come out differently.
-
-    Parameters
-    ----------
-    decision : Decision
-        Which.
-    time : int
-        At which execution of its block, from 1; 0 for each.
-    to : int
-        The block that is to come next; 0 for the other one of two than comes by itself.
-
-    Examples
-    --------
-    >>> from suspectra.c_paths.disassembly import UNKNOWN
-    >>> block = Block(8, 0, UNKNOWN, 9, UNKNOWN, {16: 12, 24: 20})
-    >>> Turn(Decision(0, block, "if", Location("a.c", 3, 3), ((1, 16),), 0.5), 0, 0).time
-    0
-    """
+    """A decision that is to come out differently."""
 
     decision: Decision
-    time: int
-    to: int
+    time: int  # at which execution of its block, from 1; 0 for each
+    to: int  # the block that is to come next; 0 for the other one of two than comes by itself
 
 
 class CSwitching(CPathSearcher):
-    """Runs a failing test in gdb, with one decision after the other turned, until it passes.
-
-    Parameters
-    ----------
-    setting : CPathSetting
-        What the search is about.
-
-    Examples
-    --------
-    >>> from suspectra.c_paths.traced_program import TracedProgram
-    >>> from suspectra.c_paths.traced_tests import TracedTests
-    >>> from suspectra.cancellation import Token
-    >>> from suspectra.experiments.path_searching import PathOptions
-    >>> tests = TracedTests([], TracedProgram(folder), Token())
-    >>> spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    >>> searcher = CSwitching(CPathSetting("t1", tests, ["t2"], spectrum, PathOptions(), Token()))
-    >>> list(searcher.search(PathSearchLimits(0.0)))
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: t1: the build has no such test. Fix: …
-    """
+    """Runs a failing test in gdb, with one decision after the other turned, until it passes."""
 
     def __init__(self, setting: CPathSetting):
         super().__init__(setting)
@@ -143,20 +81,7 @@ class CSwitching(CPathSearcher):
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Turn decisions of suspicious lines first, and of each the last one first.
 
-        Parameters
-        ----------
-        limits : PathSearchLimits
-            When to stop.
-
-        Yields
-        ------
-        PathReport
-            All that is known, after every few runs.
-
-        Raises
-        ------
-        EvidenceError
-            When the test can't be run in gdb, or passes there.
+        Raises EvidenceError when the test can't be run in gdb, or passes there.
         """
         refuse_if_started_by_another(self.setting.tests.case(self.setting.test))
         run = self.failing_run()

@@ -50,52 +50,17 @@ class TracedBuild:
     """A second build of a CMake project.
 
     Its compilers, options and cache entries are those of the first one.
-
-    Parameters
-    ----------
-    build : Path
-        The folder of the first build.
-    folder : Path
-        Where the second one is made. Only the user may write to it.
-    jobs : int, optional
-        How many compilers may run at the same time.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder of the second build.
-
-    Examples
-    --------
-    >>> TracedBuild(Path("build"), folder / "traced").folder == folder / "traced" / "build"
-    True
-    >>> TracedBuild(folder, folder / "traced").make(Token())
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: …: it is not a build folder of CMake, so its programs can't be built … Fix: …
     """
 
     def __init__(self, build: Path, folder: Path, jobs: int = 2):
         self._first, self._own, self._jobs = build, folder, jobs
-        self.folder = folder / "build"
+        self.folder = folder / "build"  # the folder of the second build
 
     @classmethod
     def name(cls, build: Path) -> str:
         """Name the folder for the second build of a first one.
 
-        Parameters
-        ----------
-        build : Path
-            The folder of the first build.
-
-        Returns
-        -------
-        str
-            The same as long as the flags of the compiler are, so that only what was changed is compiled again.
-
-        Examples
-        --------
-        >>> TracedBuild.name(Path("/a/build"))
-        'paths-053f20617091'
+        The same as long as the flags of the compiler are, so that only what was changed is compiled again.
         """
         made_of = b"\0".join([os.fsencode(build), *map(str.encode, FLAGS)])
         return f"paths-{hashlib.sha256(made_of).hexdigest()[:12]}"
@@ -103,17 +68,8 @@ class TracedBuild:
     def make(self, token: Token) -> None:
         """Configure it and build it.
 
-        Parameters
-        ----------
-        token : Token
-            Cancel it to stop.
-
-        Raises
-        ------
-        EvidenceError
-            When the folder is not one of CMake, or the project does not build.
-        Cancelled
-            When the token was cancelled.
+        Raises EvidenceError when the folder is not one of CMake, or the project does not build. Raises Cancelled when
+        the token was cancelled.
         """
         entries = self._entries()
         home = entries.pop("CMAKE_HOME_DIRECTORY")

@@ -23,74 +23,19 @@ _FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 
 
 class Node(NamedTuple):
-    """A block or a function of a program.
+    """A block or a function of a program."""
 
-    Parameters
-    ----------
-    module : str
-        The program, or a library.
-    address : int
-        In that file.
-    is_function : bool
-        Whether it is a function.
-
-    Examples
-    --------
-    >>> Node("/build/prog", 0x114E, False).address
-    4430
-    """
-
-    module: str
-    address: int
-    is_function: bool
+    module: str  # the program, or a library
+    address: int  # in that file
+    is_function: bool  # whether it is a function
 
 
 class TracedProgram:
-    r"""Numbers the blocks and functions of programs, and says what they are.
-
-    Parameters
-    ----------
-    workspace : Path
-        Where the sources are.
-    paths : SourcePaths, optional
-        Finds sources in the workspace; those with test code are left out.
-    token : Token, optional
-        Cancel it to stop.
-
-    Attributes
-    ----------
-    nodes : list of Node
-        What the numbers stand for.
-
-    Examples
-    --------
-    >>> import subprocess
-    >>> from suspectra.c_paths.traced_build import FLAGS, RECORDER
-    >>> source = "int main(int n, char **a) {\n  if (n > 1)\n    return 1;\n  return 0;\n}\n"
-    >>> _ = (folder / "a.c").write_text(source)
-    >>> _ = subprocess.run(["gcc", *FLAGS, "-c", "a.c"], cwd=folder, check=True)
-    >>> command = ["gcc", "-fno-omit-frame-pointer", "a.o", RECORDER, "-o", "a", "-pthread"]
-    >>> _ = subprocess.run(command, cwd=folder, check=True)
-    >>> _ = subprocess.run([folder / "a"], env={"SUSPECTRA_PATH": f"{folder}/"}, check=True)
-    >>> from suspectra.c_paths.traced_run import TracedRun
-    >>> program = TracedProgram(folder)
-    >>> run = TracedRun.read(folder, program)
-    >>> main, decides, after = (int(number) for number in run.node[:3])
-    >>> program.nodes[main].is_function, program.place(main), program.number(0, False, [])
-    (True, ('call', Location(file='a.c', line=1, end_line=1)), -1)
-    >>> program.place(decides), program.block(decides) in program.module(program.nodes[decides].module).blocks.values()
-    (('if', Location(file='a.c', line=2, end_line=2)), True)
-    >>> program.arms(decides, [after]) == {after: 0}, sorted(program.outcomes(decides).values())
-    (True, [0, 1])
-    >>> path = RunPath.from_events([(main, -1, -1), (decides, 0, 0)])
-    >>> place = program.reported(path, 1, True)
-    >>> place.location.short, place.kind, place.instance, place.outcome, place.wanted
-    ('a.c:2', 'if', 1, False, True)
-    """
+    """Numbers the blocks and functions of programs, and says what they are."""
 
     def __init__(self, workspace: Path, paths: SourcePaths | None = None, token: Token | None = None):
         root = Path(os.path.realpath(workspace))
-        self.nodes: list[Node] = []
+        self.nodes: list[Node] = []  # what the numbers stand for
         self._numbers: dict[Node, int] = {}
         self._paths, self._token, self._read = paths or SourcePaths(root), token, SourceReader(root)
         self._modules: dict[str, Disassembly] = {}
@@ -99,22 +44,7 @@ class TracedProgram:
         self._places: dict[int, tuple[str, Location] | None] = {}
 
     def number(self, address: int, is_function: bool, mappings: Sequence[tuple[int, int, str]]) -> int:
-        """Find the number of a block or function.
-
-        Parameters
-        ----------
-        address : int
-            In the process.
-        is_function : bool
-            Whether it is a function.
-        mappings : sequence of (int, int, str)
-            What the process has mapped: beginning, end and file.
-
-        Returns
-        -------
-        int
-            The same in all processes; -1 for what is in no file.
-        """
+        """Find the number of a block or function."""
         module = next((file for start, end, file in mappings if start <= address < end), None)
         if module is None:
             return -1
@@ -128,18 +58,7 @@ class TracedProgram:
         return number
 
     def module(self, path: str) -> Disassembly:
-        """Disassemble a program or library, once.
-
-        Parameters
-        ----------
-        path : str
-            Its file.
-
-        Returns
-        -------
-        Disassembly
-            Its blocks.
-        """
+        """Disassemble a program or library, once."""
         if path not in self._modules:
             self._modules[path] = Disassembly.from_file(path, self._token)
         return self._modules[path]
@@ -147,15 +66,7 @@ class TracedProgram:
     def block(self, number: int) -> Block | None:
         """Find a block.
 
-        Parameters
-        ----------
-        number : int
-            Of a node.
-
-        Returns
-        -------
-        Block or None
-            None for a function.
+        None for a function.
         """
         node = self.nodes[number]
         return None if node.is_function else self.module(node.module).blocks.get(node.address)
@@ -163,37 +74,14 @@ class TracedProgram:
     def place(self, number: int) -> tuple[str, Location] | None:
         """Say what a node is in the sources of the workspace.
 
-        Parameters
-        ----------
-        number : int
-            Of a node.
-
-        Returns
-        -------
-        (str, Location) or None
-            The kind of its decision, or `CALL`, and its line; None in test code and outside of the workspace.
+        The kind of its decision, or `CALL`, and its line; None in test code and outside of the workspace.
         """
         if number not in self._places:
             self._places[number] = self._place(number)
         return self._places[number]
 
     def reported(self, path: RunPath, position: int, wanted: bool | None) -> ReportedPlace:
-        """Say what an event of a path is.
-
-        Parameters
-        ----------
-        path : Path
-            Its statements are numbers of nodes, all in sources of the workspace.
-        position : int
-            Of the event.
-        wanted : bool or None
-            How it comes out in a run that passes.
-
-        Returns
-        -------
-        ReportedPlace
-            With how often it was executed by then.
-        """
+        """Say what an event of a path is."""
         statement = int(path.statement[position])
         place = self.place(statement)
         assert place is not None
@@ -203,37 +91,14 @@ class TracedProgram:
     def arms(self, number: int, successors: Sequence[int]) -> Mapping[int, int]:
         """Number the ways on from a block.
 
-        Parameters
-        ----------
-        number : int
-            Of a block.
-        successors : sequence of int
-            Nodes that came next in some run.
-
-        Returns
-        -------
-        mapping of int to int
-            For each successor its arm: 1 where a condition was true, 0 where it was false, else a number from 2 on.
+        For each successor its arm: 1 where a condition was true, 0 where it was false, else a number from 2 on.
         """
         addresses = {self.nodes[one].address: one for one in successors}
         outcomes = self.outcomes(number, addresses)
         return {one: outcomes[address] for address, one in addresses.items()}
 
     def outcomes(self, number: int, more: Collection[int] = ()) -> Mapping[int, int]:
-        """Number the blocks that can come next, by their addresses.
-
-        Parameters
-        ----------
-        number : int
-            Of a block.
-        more : collection of int, optional
-            Addresses of blocks that came next in some run.
-
-        Returns
-        -------
-        mapping of int to int
-            For each address the arm, as for `arms`.
-        """
+        """Number the blocks that can come next, by their addresses."""
         block, node = self.block(number), self.nodes[number]
         every = sorted({*([] if block is None else block.arms), *more})
         order = {address: place + 2 for place, address in enumerate(every)}

@@ -23,44 +23,15 @@ _Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class TracedRun:
-    r"""The blocks and functions that a run executed, in order; one thread after the other.
+    """The blocks and functions that a run executed, in order; one thread after the other."""
 
-    Parameters
-    ----------
-    node : ndarray of int, shape (events,)
-        The number that the program gives to what is executed.
-    is_entry : ndarray of bool, shape (events,)
-        Whether it is the beginning of a function, and not a block.
-    call : ndarray of int, shape (events,)
-        The call that each event belongs to.
-    caller : ndarray of int, shape (calls,)
-        The last block that was executed before each call, in the calling function; -1 for none.
-    returned : ndarray of bool, shape (calls,)
-        Whether each call had ended when the run did.
-    complete : bool
-        Whether the run ended before `MAX_EVENTS`.
-
-    Examples
-    --------
-    >>> import subprocess
-    >>> from suspectra.c_paths.traced_build import FLAGS, RECORDER
-    >>> source = "int main(int n, char **a) {\n  if (n > 1)\n    return 1;\n  return 0;\n}\n"
-    >>> _ = (folder / "a.c").write_text(source)
-    >>> _ = subprocess.run(["gcc", *FLAGS, "-c", "a.c"], cwd=folder, check=True)
-    >>> command = ["gcc", "-fno-omit-frame-pointer", "a.o", RECORDER, "-o", "a", "-pthread"]
-    >>> _ = subprocess.run(command, cwd=folder, check=True)
-    >>> _ = subprocess.run([folder / "a"], env={"SUSPECTRA_PATH": f"{folder}/"}, check=True)
-    >>> run = TracedRun.read(folder, TracedProgram(folder))
-    >>> run.is_entry.tolist()[:2], run.call.tolist()[:2], run.returned.tolist(), run.complete
-    ([True, False], [0, 0], [False], True)
-    """
-
-    node: Ints
-    is_entry: Bools
-    call: Ints
+    node: Ints  # the number that the program gives to what is executed; shape (events,)
+    is_entry: Bools  # whether it is the beginning of a function, and not a block; shape (events,)
+    call: Ints  # the call that each event belongs to; shape (events,)
+    # the last block that was executed before each call, in the calling function; -1 for none; shape (calls,)
     caller: Ints
-    returned: Bools
-    complete: bool
+    returned: Bools  # whether each call had ended when the run did; shape (calls,)
+    complete: bool  # whether the run ended before `MAX_EVENTS`
 
     def __len__(self) -> int:
         return len(self.node)
@@ -69,17 +40,7 @@ class TracedRun:
     def read(cls, folder: Path, program: TracedProgram) -> TracedRun:
         """Read what the recorder in a program has written.
 
-        Parameters
-        ----------
-        folder : Path
-            Where the files are.
-        program : TracedProgram
-            Numbers blocks and functions.
-
-        Returns
-        -------
-        TracedRun
-            The threads in the order in which they began.
+        The threads in the order in which they began.
         """
         parts: list[TracedRun] = []
         for file in sorted(folder.glob("*.path")):

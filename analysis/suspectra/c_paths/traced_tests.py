@@ -25,46 +25,15 @@ MAX_SECONDS = 60.0
 
 
 class TracedTest(NamedTuple):
-    """A run of a test.
+    """A run of a test."""
 
-    Parameters
-    ----------
-    verdict : Verdict
-        How it ended.
-    run : TracedRun
-        What it executed.
-    seconds : float
-        How long it took.
-
-    Examples
-    --------
-    >>> TracedTest(Verdict.PASSED, TracedRun.read(folder, TracedProgram(folder)), 0.1).verdict.counted
-    True
-    """
-
-    verdict: Verdict
-    run: TracedRun
-    seconds: float
+    verdict: Verdict  # how it ended
+    run: TracedRun  # what it executed
+    seconds: float  # how long it took
 
 
 class TracedTests:
-    """Runs tests, and reads the paths that they record.
-
-    Parameters
-    ----------
-    cases : sequence of CCase
-        The tests of the build that records.
-    program : TracedProgram
-        Numbers what they execute.
-    token : Token
-        Cancel it to stop.
-
-    Examples
-    --------
-    >>> tests = TracedTests([CCase("t1", ("true",), ".")], TracedProgram(folder), Token())
-    >>> tests.names, tests.case("t1").timeout, tests.run("t1").verdict.name
-    (('t1',), 60.0, 'PASSED')
-    """
+    """Runs tests, and reads the paths that they record."""
 
     def __init__(self, cases: Sequence[CCase], program: TracedProgram, token: Token):
         self._cases = {case.name: case for case in cases}
@@ -78,20 +47,7 @@ class TracedTests:
     def case(self, name: str) -> CCase:
         """Find a test.
 
-        Parameters
-        ----------
-        name : str
-            Of a recorded test.
-
-        Returns
-        -------
-        CCase
-            With a time limit.
-
-        Raises
-        ------
-        EvidenceError
-            When there is no such test, or it needs others to run before.
+        Raises EvidenceError when there is no such test, or it needs others to run before.
         """
         case = self._cases.get(name)
         if case is None:
@@ -106,26 +62,8 @@ class TracedTests:
     def run(self, name: str, end: float = math.inf) -> TracedTest:
         """Run a test, and read its path.
 
-        Parameters
-        ----------
-        name : str
-            Of the test.
-        end : float
-            When it has to be over, as ``time.monotonic`` has it.
-
-        Returns
-        -------
-        TracedTest
-            However it ends.
-
-        Raises
-        ------
-        EvidenceError
-            When it can't be run alone, or executes too much.
-        TimeIsUp
-            When it was not over by then.
-        Cancelled
-            When the token was cancelled.
+        Raises EvidenceError when it can't be run alone, or executes too much. Raises TimeIsUp when it was not over by
+        then. Raises Cancelled when the token was cancelled.
         """
         case = self.case(name)
         seconds = seconds_until(end, case.timeout or MAX_SECONDS)
@@ -148,25 +86,7 @@ class TracedTests:
 
 
 def environment_of(case: CCase, more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a test.
-
-    Parameters
-    ----------
-    case : CCase
-        The test.
-    more : mapping of str to str
-        What is added.
-
-    Returns
-    -------
-    dict of str to str
-        The whole environment.
-
-    Examples
-    --------
-    >>> environment_of(CCase("t", ("true",), "."), {"A": "1"})["A"]
-    '1'
-    """
+    """The environment of a test."""
     environment = {**os.environ, **case.environment}
     for modification in case.modifications:
         modify(environment, modification)

@@ -26,108 +26,42 @@ class CCase:
     """A test to run.
 
     The properties are those of CTest; see its manual.
-
-    Parameters
-    ----------
-    name : str
-        The name from CTest, the test program or the user.
-    argv : tuple of str
-        Program and arguments; ``{scratch}`` stands for a folder that is deleted after the test.
-    folder : str
-        Working folder.
-    environment : mapping of str to str
-        Variables that are added to the recorder's own environment.
-    modifications : tuple of str
-        CTest's ``ENVIRONMENT_MODIFICATION``.
-    timeout : float or None
-        Seconds.
-    will_fail : bool
-        Whether the test passes if it fails, and the other way round.
-    pass_patterns, fail_patterns, skip_patterns : tuple of str
-        Patterns that are searched in its output.
-    skip_code : int or None
-        The exit code of a skipped test.
-    expected : Path or None
-        File with the standard output of a passing test; the exit code and patterns are then ignored.
-    report : Path or None
-        JUnit or GoogleTest XML that the test itself writes; ``{scratch}`` as above.
-    location : Location or None
-        Where the test is defined, if known.
-    depends : tuple of str
-        Tests that must run before it.
-    setup, required, cleanup : tuple of str
-        Fixtures that it sets up, needs and cleans up.
-    locks : tuple of str
-        Resources that one test at a time may use.
-    serial : bool
-        Whether no other test may run at the same time.
-    disabled : bool
-        Whether it is listed, but does not run.
-    required_files : tuple of str
-        Files that must exist.
-    problem : str
-        Why it can't be run; empty if it can.
-
-    Examples
-    --------
-    >>> case = CCase("sum", ("./tests", "sum"), "build", timeout=5.0, skip_code=77)
-    >>> case.name, case.argv, case.will_fail
-    ('sum', ('./tests', 'sum'), False)
     """
 
-    name: str
-    argv: tuple[str, ...]
-    folder: str
+    name: str  # the name from CTest, the test program or the user
+    argv: tuple[str, ...]  # program and arguments; `{scratch}` stands for a folder that is deleted after the test
+    folder: str  # working folder
+    # variables that are added to the recorder's own environment
     environment: Mapping[str, str] = field(default_factory=dict)
-    modifications: tuple[str, ...] = ()
-    timeout: float | None = None
-    will_fail: bool = False
-    pass_patterns: tuple[str, ...] = ()
-    fail_patterns: tuple[str, ...] = ()
-    skip_patterns: tuple[str, ...] = ()
-    skip_code: int | None = None
+    modifications: tuple[str, ...] = ()  # CTest's `ENVIRONMENT_MODIFICATION`
+    timeout: float | None = None  # seconds
+    will_fail: bool = False  # whether the test passes if it fails, and the other way round
+    pass_patterns: tuple[str, ...] = ()  # patterns that are searched in its output
+    fail_patterns: tuple[str, ...] = ()  # patterns that are searched in its output
+    skip_patterns: tuple[str, ...] = ()  # patterns that are searched in its output
+    skip_code: int | None = None  # the exit code of a skipped test
+    # file with the standard output of a passing test; the exit code and patterns are then ignored
     expected: Path | None = None
-    report: str = ""
-    location: Location | None = None
-    depends: tuple[str, ...] = ()
-    setup: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    cleanup: tuple[str, ...] = ()
-    locks: tuple[str, ...] = ()
-    serial: bool = False
-    disabled: bool = False
-    required_files: tuple[str, ...] = ()
-    problem: str = ""
+    report: str = ""  # JUnit or GoogleTest XML that the test itself writes; `{scratch}` as above
+    location: Location | None = None  # where the test is defined, if known
+    depends: tuple[str, ...] = ()  # tests that must run before it
+    setup: tuple[str, ...] = ()  # fixtures that it sets up, needs and cleans up
+    required: tuple[str, ...] = ()  # fixtures that it sets up, needs and cleans up
+    cleanup: tuple[str, ...] = ()  # fixtures that it sets up, needs and cleans up
+    locks: tuple[str, ...] = ()  # resources that one test at a time may use
+    serial: bool = False  # whether no other test may run at the same time
+    disabled: bool = False  # whether it is listed, but does not run
+    required_files: tuple[str, ...] = ()  # files that must exist
+    problem: str = ""  # why it can't be run; empty if it can
 
 
 def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
-    r"""Judge a test, as CTest does.
+    """Judge a test, as CTest does.
 
     A crash or a time-out always fails. A pass pattern replaces the exit code, a fail pattern overrides both, and
     ``WILL_FAIL`` inverts the result.
 
-    Parameters
-    ----------
-    case : CCase
-        The test.
-    ended : Ended
-        How its program ended.
-
-    Returns
-    -------
-    verdict : Verdict
-        The verdict on the test.
-    reason : str
-        The first line of the reason if it failed, else empty.
-
-    Examples
-    --------
-    >>> sum_case = CCase("sum", ("./tests", "sum"), ".", skip_code=77)
-    >>> verdict, reason = judge(sum_case, Ended(1, stderr=b"running sum\nsum: expected 4, got 3\n"))
-    >>> verdict.value, reason
-    ('failed', 'sum: expected 4, got 3')
-    >>> judge(sum_case, Ended(77))[0].value, judge(sum_case, Ended(None, signal=11))[1]
-    ('skipped', 'crashed: SIGSEGV')
+    The first line of the reason if it failed, else empty.
     """
     if ended.stopped is Stopped.TIMEOUT:
         return Verdict.FAILED, f"timed out after {case.timeout:g} s"
@@ -155,25 +89,10 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
 
 
 def cmake_pattern(pattern: str) -> re.Pattern[str]:
-    r"""Translate one of CMake's regular expressions into Python's syntax.
+    """Translate one of CMake's regular expressions into Python's syntax.
 
     CMake knows only ``^ $ . [] * + ? | ()``, and a backslash to escape a character. Its anchors match only at the ends
     of the whole text.
-
-    Parameters
-    ----------
-    pattern : str
-        The pattern in CMake's syntax.
-
-    Returns
-    -------
-    re.Pattern[str]
-        For an invalid expression, a pattern that matches its text literally.
-
-    Examples
-    --------
-    >>> bool(cmake_pattern("a{2}").search("xa{2}")), bool(cmake_pattern("^b").search("a\nb"))
-    (True, False)
     """
     parts, at, in_set = [], 0, False
     while at < len(pattern):
@@ -246,23 +165,7 @@ def _complaint(output: str) -> str:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal.
-
-    Parameters
-    ----------
-    number : int
-        Its number.
-
-    Returns
-    -------
-    str
-        Such as ``SIGSEGV``.
-
-    Examples
-    --------
-    >>> signal_name(11), signal_name(200)
-    ('SIGSEGV', 'signal 200')
-    """
+    """Return the name of a signal."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -30,36 +30,14 @@ _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
 
 
 class Call(NamedTuple):
-    """A call on the stack of a crash.
+    """A call on the stack of a crash."""
 
-    Parameters
-    ----------
-    file : str
-        The program or library with the code.
-    address : int
-        The address in its debug information.
-
-    Examples
-    --------
-    >>> call = Call("/home/ann/shop/tests", 0x1136)
-    >>> call.file, hex(call.address)
-    ('/home/ann/shop/tests', '0x1136')
-    """
-
-    file: str
-    address: int
+    file: str  # the program or library with the code
+    address: int  # the address in its debug information
 
 
 class CrashCalls:
-    r"""Reads the output of the crash handler, and asks ``addr2line`` for the lines.
-
-    Examples
-    --------
-    >>> text = "1a36\n1a36\n1b40\n\n1000-2000 r-xp 00000000 08:01 42 /usr/lib/libc.so.6\n"
-    >>> _ = (folder / "calls").write_text(text)
-    >>> CrashCalls().read(str(folder / "calls"), problems=[])
-    []
-    """
+    """Reads the output of the crash handler, and asks ``addr2line`` for the lines."""
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
@@ -68,17 +46,7 @@ class CrashCalls:
     def read(self, path: str, problems: list[Problem]) -> list[NamedLine]:
         """Read the stack of a crashed program, innermost call first.
 
-        Parameters
-        ----------
-        path : str
-            The file that the handler wrote.
-        problems : list of Problem
-            Problems are appended to it.
-
-        Returns
-        -------
-        list of NamedLine
-            The calls in files that are not part of the system; empty if nothing crashed.
+        The calls in files that are not part of the system; empty if nothing crashed.
         """
         try:
             with open(path, encoding="latin-1") as file:
@@ -119,24 +87,9 @@ class CrashCalls:
 
 
 def calls_in_files(text: str) -> list[Call]:
-    r"""Parse the output of the crash handler. Calls in code that is not in a file are left out.
+    """Parse the output of the crash handler. Calls in code that is not in a file are left out.
 
-    Parameters
-    ----------
-    text : str
-        The address of the signal, the return addresses of the calls, an empty line, and the mappings as Linux lists
-        them.
-
-    Returns
-    -------
-    list of Call
-        Innermost first, without the calls of the handler itself.
-
-    Examples
-    --------
-    >>> text = "5a36\n5a36\n5b40\n\n5000-6000 r-xp 00000000 08:01 42 /home/ann/shop/tests\n"
-    >>> [(call.file, hex(call.address)) for call in calls_in_files(text)]
-    [('/home/ann/shop/tests', '0xa36'), ('/home/ann/shop/tests', '0xb3f')]
+    Innermost first, without the calls of the handler itself.
     """
     head, _, tail = text.partition("\n\n")
     first, *rest = [int(line, 16) for line in head.split() if re.fullmatch("[0-9a-f]{1,16}", line)] or [0]

@@ -18,25 +18,9 @@ HANDLER = Path(__file__).with_name("crash_handler.c")
 def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Problem | None]:
     """Compile the crash handler, unless it is compiled already.
 
-    Parameters
-    ----------
-    folder : path
-        The folder for the library. Only the user may write to it, since the tests' processes load it.
+    The shared object for `LD_PRELOAD`; None if it can't be built.
 
-    Returns
-    -------
-    path : str or None
-        The shared object for ``LD_PRELOAD``; None if it can't be built.
-    problem : Problem or None
-        Why it can't be built; None if it was.
-
-    Examples
-    --------
-    >>> library, problem = build_crash_handler(folder)
-    >>> Path(library).suffix, problem
-    ('.so', None)
-    >>> build_crash_handler(folder) == (library, None)
-    True
+    Why it can't be built; None if it was.
     """
     source = HANDLER.read_bytes()
     built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")

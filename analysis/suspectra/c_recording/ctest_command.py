@@ -19,50 +19,18 @@ _NO_CHOICE = ("-D", "-M", "-S", "-SP", "-SS", "-T", "-N", "--dashboard", "--scri
 
 @dataclass(frozen=True)
 class CTestCommand:
-    """What ``ctest …`` would run.
+    """What ``ctest …`` would run."""
 
-    Parameters
-    ----------
-    suite : CSuite
-        All tests of the build folder.
-    select : list of str or None
-        Names of the tests that the command chooses; None where it chooses all.
-    jobs : int
-        The number of tests that run at the same time.
-    timeout : float or None
-        Time limit of each test in seconds.
-
-    Examples
-    --------
-    >>> from suspectra.c_recording.suite import CSuite
-    >>> command = CTestCommand(CSuite(()), ["sum"], jobs=4, timeout=None)
-    >>> command.select, command.jobs
-    (['sum'], 4)
-    """
-
-    suite: CSuite
-    select: list[str] | None
-    jobs: int
-    timeout: float | None
+    suite: CSuite  # all tests of the build folder
+    select: list[str] | None  # names of the tests that the command chooses; None where it chooses all
+    jobs: int  # the number of tests that run at the same time
+    timeout: float | None  # time limit of each test in seconds
 
 
 def runs_ctest(command: Sequence[str]) -> bool:
     """Whether a command starts CTest.
 
-    Parameters
-    ----------
-    command : sequence of str
-        Program and arguments.
-
-    Returns
-    -------
-    bool
-        True if the program is ``ctest``.
-
-    Examples
-    --------
-    >>> runs_ctest(["ctest", "-R", "sum"]), runs_ctest(["pytest"])
-    (True, False)
+    True if the program is `ctest`.
     """
     return bool(command) and os.path.basename(command[0]).lower() in ("ctest", "ctest.exe")
 
@@ -70,30 +38,7 @@ def runs_ctest(command: Sequence[str]) -> bool:
 def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> CTestCommand:
     """Ask CTest which tests a command would run.
 
-    Parameters
-    ----------
-    command : sequence of str
-        ``ctest`` and its arguments, for the current folder.
-    workspace : path
-        The folder of the sources.
-
-    Returns
-    -------
-    CTestCommand
-        The tests that CTest listed; none was run.
-
-    Raises
-    ------
-    UsageError
-        When the command does not run tests.
-    EvidenceError
-        When CTest can't list the tests.
-
-    Examples
-    --------
-    >>> ctest_command(["ctest", "--build-and-test"], folder)
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: --build-and-test: with this option ctest does something else …
+    Raises UsageError when the command does not run tests. Raises EvidenceError when CTest can't list the tests.
     """
     # imported here since it loads numpy, which other commands need not wait for
     from suspectra.c_recording.suite import named_apart

@@ -44,65 +44,27 @@ _ERROR = re.compile(r"(?:\(ERROR\)|gcovr: error:|error:)\s*(\S.*)|^\w*Error: (\S
 
 @dataclass(frozen=True)
 class Measured:
-    """One object file: its notes, and its profile if a test ran it.
+    """One object file: its notes, and its profile if a test ran it."""
 
-    Parameters
-    ----------
-    notes : str
-        The ``.gcno`` file.
-    compiler : Compiler
-        The compiler that wrote both.
-    folder : str
-        Where the compiler ran; empty if it is not known or does not matter.
-    profile : str
-        The ``.gcda`` file, empty for none.
-
-    Examples
-    --------
-    >>> measured = Measured("build/cart.gcno", Compiler("gcc", 14, 2))
-    >>> str(measured.compiler), measured.profile
-    ('gcc 14.2', '')
-    """
-
-    notes: str
-    compiler: Compiler
-    folder: str = ""
-    profile: str = ""
+    notes: str  # the `.gcno` file
+    compiler: Compiler  # the compiler that wrote both
+    folder: str = ""  # where the compiler ran; empty if it is not known or does not matter
+    profile: str = ""  # the `.gcda` file, empty for none
 
 
 @dataclass
 class Gcovr:
-    r"""Runs gcovr on the profiles of one workspace.
+    """Runs gcovr on the profiles of one workspace."""
 
-    Parameters
-    ----------
-    workspace : str
-        The folder with its settings, in which it runs.
-    cancel : Token
-        Cancel it to stop.
-
-    Examples
-    --------
-    >>> _ = (folder / "gcovr.cfg").write_text("gcov-executable = gcov-14\nexclude = tests/\n")
-    >>> gcovr = Gcovr(str(folder), Token())
-    >>> gcovr.gcov(Compiler("gcc", 99, 0)), gcovr.settings.values, gcovr.read([])
-    ('gcov-14', (('gcov-executable', 'gcov-14'), ('exclude', 'tests/')), [])
-    >>> gcovr.version == metadata.version("gcovr")
-    True
-    """
-
-    workspace: str
-    cancel: Token
+    workspace: str  # the folder with its settings, in which it runs
+    cancel: Token  # cancel it to stop
     _exclusive: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def settings(self) -> GcovrSettings:
         """The project's settings of gcovr.
 
-        Raises
-        ------
-        EvidenceError
-            It is damaged.
+        Raises EvidenceError: it is damaged.
         """
         return read_settings(self.workspace)
 
@@ -114,20 +76,9 @@ class Gcovr:
     def gcov(self, compiler: Compiler) -> str:
         """Find the command that reads the profiles of a compiler.
 
-        Parameters
-        ----------
-        compiler : Compiler
-            The compiler that wrote the profiles.
+        The command in the settings, else a program on the PATH.
 
-        Returns
-        -------
-        str
-            The command in the settings, else a program on the PATH.
-
-        Raises
-        ------
-        EvidenceError
-            When there is no such program.
+        Raises EvidenceError when there is no such program.
         """
         if self.settings.gcov:
             return self.settings.gcov
@@ -148,20 +99,7 @@ class Gcovr:
     def read(self, objects: Sequence[Measured]) -> list[dict[str, Any]]:
         """Run gcovr on some objects, once for each combination of gcov and folder.
 
-        Parameters
-        ----------
-        objects : sequence of Measured
-            The objects of one test, or of all tests.
-
-        Returns
-        -------
-        list of dict of str to Any
-            The files of gcovr's JSON reports.
-
-        Raises
-        ------
-        EvidenceError
-            When gcovr failed, or a program that it needs is missing.
+        Raises EvidenceError when gcovr failed, or a program that it needs is missing.
         """
         groups: dict[tuple[str, str], list[Measured]] = {}
         for measured in objects:
@@ -215,31 +153,9 @@ class Gcovr:
 def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
     """Find out which compiler wrote the notes of an object, and where it ran.
 
-    Parameters
-    ----------
-    notes : str
-        The ``.gcno`` file.
-    profile : str
-        The ``.gcda`` file, empty for none.
-    roots : sequence of str
-        Folders in which the compiler may have run if the notes do not say it.
+    Its folder is empty if the folder no longer exists.
 
-    Returns
-    -------
-    Measured
-        Its folder is empty if the folder no longer exists.
-
-    Raises
-    ------
-    EvidenceError
-        When the notes are damaged.
-
-    Examples
-    --------
-    >>> _ = (folder / "cart.gcno").write_bytes(b"not notes")
-    >>> measured_object(str(folder / "cart.gcno"), "", [str(folder)])
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: …/cart.gcno (header): it is not a .gcno file of gcc or clang. Fix: …
+    Raises EvidenceError when the notes are damaged.
     """
     data = Path(notes).read_bytes()
     compiler, folder = written_by(data, notes)

@@ -74,27 +74,10 @@ _CURE = "fix it as gcovr's guide says, or leave it out"
 
 @dataclass(frozen=True)
 class GcovrSettings:
-    """The settings that are used, and their file.
+    """The settings that are used, and their file."""
 
-    Parameters
-    ----------
-    file : str
-        Path relative to the workspace; empty if there is none.
-    values : tuple of (str, str)
-        Keys and values in order; keys may be repeated.
-
-    Examples
-    --------
-    >>> values = ("gcov-executable", "gcov-14"), ("exclude", "tests/"), ("filter", "src/")
-    >>> settings = GcovrSettings("gcovr.cfg", values)
-    >>> settings.gcov, settings.choose_lines
-    ('gcov-14', ('exclude', 'filter'))
-    >>> settings.arguments("/home/ann/shop")
-    ['--exclude=tests/', '--filter=src/']
-    """
-
-    file: str = ""
-    values: tuple[tuple[str, str], ...] = ()
+    file: str = ""  # path relative to the workspace; empty if there is none
+    values: tuple[tuple[str, str], ...] = ()  # keys and values in order; keys may be repeated
 
     @property
     def gcov(self) -> str:
@@ -107,18 +90,7 @@ class GcovrSettings:
         return tuple(sorted({key for key, value in self._options() if key in LINES and value != "."}))
 
     def arguments(self, workspace: str) -> list[str]:
-        """Convert the settings to options for gcovr, which must run in the workspace because its filters are relative.
-
-        Parameters
-        ----------
-        workspace : str
-            The folder.
-
-        Returns
-        -------
-        list of str
-            The options, without those of the root folder and the gcov command.
-        """
+        """Convert the settings to options for gcovr, run in the workspace, since its filters are relative."""
         passed = [(key, value) for key, value in self._options() if key not in ("root", "gcov-executable")]
         given = [f"--{key}" if key in _SWITCHES else f"--{key}={value}" for key, value in passed]
         if not any(key == "filter" for key, _ in self.values):
@@ -133,32 +105,11 @@ class GcovrSettings:
 
 
 def read_settings(workspace: str) -> GcovrSettings:
-    r"""Read the settings of a workspace.
+    """Read the settings of a workspace.
 
-    Parameters
-    ----------
-    workspace : str
-        The folder.
+    Without values if the workspace has no configuration of gcovr.
 
-    Returns
-    -------
-    GcovrSettings
-        Without values if the workspace has no configuration of gcovr.
-
-    Raises
-    ------
-    EvidenceError
-        The file is damaged.
-
-    Examples
-    --------
-    >>> _ = (folder / "gcovr.cfg").write_text("filter = src/  # no tests\nhtml = report.html\n")
-    >>> read_settings(str(folder)).values
-    (('filter', 'src/'),)
-    >>> _ = (folder / "gcovr.cfg").write_text("no-markers = maybe\n")
-    >>> read_settings(str(folder))
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: gcovr.cfg: gcovr's settings can't be read: no-markers is 'maybe', not yes …
+    Raises EvidenceError: the file is damaged.
     """
     boundary = Boundary(workspace)
     for name in FILES:

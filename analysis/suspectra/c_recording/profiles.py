@@ -29,27 +29,14 @@ from suspectra.program.c_object import CObject
 
 @dataclass
 class TestData:
-    """What one test executed.
-
-    Parameters
-    ----------
-    counters : dict of int to bytes
-        Little-endian counters, by the index of the object in the recording.
-    table : bytes
-        The files of gcovr's report as JSON, if gcovr read the profile; else empty.
-    sources : dict of str to str
-        With a table: digests of its sources that did not change since they were compiled.
-
-    Examples
-    --------
-    >>> bool(TestData()), bool(TestData({0: bytes(8)}))
-    (False, True)
-    """
+    """What one test executed."""
 
     __test__ = False
 
+    # little-endian counters, by the index of the object in the recording
     counters: dict[int, bytes] = field(default_factory=dict)
-    table: bytes = b""
+    table: bytes = b""  # the files of gcovr's report as JSON, if gcovr read the profile; else empty
+    # with a table: digests of its sources that did not change since they were compiled
     sources: dict[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -57,35 +44,7 @@ class TestData:
 
 
 class ProfileReader:
-    """Reads the profiles of tests, and chooses the reader.
-
-    Parameters
-    ----------
-    recorder : CRecorder
-        Stores the objects.
-    paths : SourcePaths
-        Maps the compiler's paths to this machine.
-    notes : NotesFolder
-        Reads the notes of objects.
-    gcovr : Gcovr
-        Reads profiles that this package can't read.
-
-    Examples
-    --------
-    >>> from suspectra.cancellation import Token
-    >>> paths = SourcePaths(folder)
-    >>> (folder / "profiles" / "build").mkdir(parents=True)
-    >>> _ = (folder / "profiles" / "build" / "cart.gcda").write_bytes(b"not a profile")
-    >>> problems = []
-    >>> with CRecorder(folder, {}) as recorder:
-    ...     reader = ProfileReader(recorder, paths, NotesFolder(paths), Gcovr(str(folder), Token()))
-    ...     bool(reader.read(str(folder / "profiles"), problems))
-    ...     reader.exclusions() == NO_EXCLUSIONS
-    False
-    True
-    >>> problems[0].cause
-    'the notes of its object, /build/cart.gcno, are missing'
-    """
+    """Reads the profiles of tests, and chooses the reader."""
 
     def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):
         self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
@@ -99,17 +58,7 @@ class ProfileReader:
     def read(self, prefix: str, problems: list[Problem]) -> TestData:
         """Read the profiles in a folder.
 
-        Parameters
-        ----------
-        prefix : str
-            The folder of one test's profiles.
-        problems : list of Problem
-            Problems are appended to it.
-
-        Returns
-        -------
-        TestData
-            Counters by object, or gcovr's report if gcovr read the profiles.
+        Counters by object, or gcovr's report if gcovr read the profiles.
         """
         measured: list[tuple[Measured, str]] = []
         for path in profile_files(prefix):
@@ -197,20 +146,7 @@ class ProfileReader:
 
         gcovr is asked once, about the objects: the exclusions are the same for all tests.
 
-        Parameters
-        ----------
-        previous : Exclusions
-            The previous exclusions, which are kept for sources that these tests did not run.
-
-        Returns
-        -------
-        Exclusions
-            The previous ones, with those of the sources that ran replaced.
-
-        Raises
-        ------
-        EvidenceError
-            When gcovr failed.
+        Raises EvidenceError when gcovr failed.
         """
         lines: dict[str, set[int]] = {}
         objects = {path: compiled for path, compiled in self.notes.objects.items() if path in self.objects}

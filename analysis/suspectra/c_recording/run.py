@@ -50,39 +50,15 @@ Progress = Callable[[int, int, TestResult], None]
 
 @dataclass(frozen=True)
 class CRun:
-    """The result of :func:`record_c`.
+    """The result of :func:`record_c`."""
 
-    Parameters
-    ----------
-    tests : tuple of TestResult
-        The results, in the order in which the tests ended.
-    problems : tuple of Problem
-        The problems found.
-    cancelled : bool
-        Whether it was stopped before its end.
-    seconds : float
-        The duration of the whole run.
-    folder : str
-        The folder of the recording.
-    readers : tuple of str
-        Descriptions of the readers of the profiles.
-    not_run : int
-        How many of the tests could not be run, without disabled ones; they count as skipped.
-
-    Examples
-    --------
-    >>> done = CRun((), (), cancelled=True, seconds=0.5, folder=".suspectra/recording-c")
-    >>> done.cancelled, done.readers, done.not_run
-    (True, (), 0)
-    """
-
-    tests: tuple[TestResult, ...]
-    problems: tuple[Problem, ...]
-    cancelled: bool
-    seconds: float
-    folder: str
-    readers: tuple[str, ...] = ()
-    not_run: int = 0
+    tests: tuple[TestResult, ...]  # the results, in the order in which the tests ended
+    problems: tuple[Problem, ...]  # the problems found
+    cancelled: bool  # whether it was stopped before its end
+    seconds: float  # the duration of the whole run
+    folder: str  # the folder of the recording
+    readers: tuple[str, ...] = ()  # descriptions of the readers of the profiles
+    not_run: int = 0  # how many of the tests could not be run, without disabled ones; they count as skipped
 
 
 def record_c(
@@ -91,8 +67,8 @@ def record_c(
     *,
     build: Sequence[str | os.PathLike[str]] = (),
     junit: str | os.PathLike[str] | None = None,
-    select: Collection[str] | None = None,
-    timeout: float | None = None,
+    select: Collection[str] | None = None,  # run only these tests, with the fixtures they need
+    timeout: float | None = None,  # seconds for tests without a time limit of their own; 300 unless given
     jobs: int = 2,
     mapping: Iterable[tuple[str, str]] = (),
     test_patterns: Sequence[str] = TEST_PATTERNS,
@@ -101,56 +77,12 @@ def record_c(
     cancel: Token | None = None,
     command: Sequence[str] = (),
 ) -> CRun:
-    r"""Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
+    """Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder that contains the sources.
-    suite : CSuite
-        The tests, from the functions of :mod:`suspectra.c_recording.suites`; suites can be added.
-    build : sequence of path
-        More folders in which the compiler left ``.gcno`` files.
-    junit : path, optional
-        JUnit XML with the results of tests, which overrides exit codes.
-    select : collection of str, optional
-        Run only these tests, with the fixtures they need. The recording of the others is kept.
-    timeout : float, optional
-        Seconds for tests without a time limit of their own; 300 unless given.
-    jobs : int
-        The number of tests that run at the same time.
-    mapping : iterable of (str, str)
-        Pairs of a folder on the machine that built the programs, and the same folder on this one.
-    test_patterns : sequence of str
-        Patterns of source files with test code.
-    crash_handler : bool
-        Load a handler into programs built with ``--coverage``, which saves the profile in a crash.
-    progress : callable, optional
-        Called with each test as it ends.
-    cancel : Token, optional
-        Cancel it to stop. Tests that ended stay recorded.
-    command : sequence of str, optional
-        The arguments of ``suspectra`` that record these tests again, to be shown.
+    The result, also if the run was cancelled.
 
-    Returns
-    -------
-    CRun
-        The result, also if the run was cancelled.
-
-    Raises
-    ------
-    UsageError
-        When a selected test does not exist, or another recording is running.
-    EvidenceError
-        When `junit` can't be read.
-
-    Examples
-    --------
-    >>> from suspectra.c_recording.suites import shell_suite
-    >>> _ = (folder / "tests.txt").write_text("sum\ttrue\nempty\techo no price; false\n")
-    >>> done = record_c(folder, shell_suite(folder, "tests.txt"), jobs=1, crash_handler=False)
-    >>> [(test.name, test.verdict.value, test.message) for test in done.tests]
-    [('sum', 'passed', ''), ('empty', 'failed', 'no price')]
+    Raises UsageError when a selected test does not exist, or another recording is running. Raises EvidenceError when
+    `junit` can't be read.
     """
     begun = time.monotonic()
     workspace = os.path.abspath(workspace)  # tests run in folders of their own
@@ -354,15 +286,7 @@ class _Session:
 
 
 class _WorkspaceFiles:
-    """Maps the files that compilers and test frameworks name to the workspace.
-
-    Parameters
-    ----------
-    paths : SourcePaths
-        What the compiler's paths are here.
-    folders : sequence of str
-        The folders from which relative paths may start.
-    """
+    """Maps the files that compilers and test frameworks name to the workspace."""
 
     def __init__(self, paths: SourcePaths, folders: Sequence[str]):
         self._paths = paths
@@ -371,17 +295,7 @@ class _WorkspaceFiles:
     def resolve(self, path: str, folder: str) -> tuple[str, bool] | None:
         """Return the path in the workspace, and whether the file may have suspects.
 
-        Parameters
-        ----------
-        path : str
-            The printed path.
-        folder : str
-            The working folder of the test.
-
-        Returns
-        -------
-        (str, bool) or None
-            None for a file that does not exist or is outside the workspace.
+        None for a file that does not exist or is outside the workspace.
         """
         for start in (folder, *self._folders):
             name = self._paths.resolve(path, os.path.join(self._paths.workspace, start))
@@ -398,22 +312,7 @@ def _ends(output: bytes) -> str:
 
 
 def modify(environment: dict[str, str], modification: str) -> None:
-    """Apply one entry of CTest's ``ENVIRONMENT_MODIFICATION`` (``NAME=operation:value``).
-
-    Parameters
-    ----------
-    environment : dict of str to str
-        Changed in place.
-    modification : str
-        An unknown operation changes nothing.
-
-    Examples
-    --------
-    >>> environment = {"PATH": "/bin"}
-    >>> modify(environment, "PATH=path_list_prepend:/opt/bin")
-    >>> environment["PATH"]
-    '/opt/bin:/bin'
-    """
+    """Apply one entry of CTest's ``ENVIRONMENT_MODIFICATION`` (``NAME=operation:value``)."""
     name, _, rest = modification.partition("=")
     operation, _, value = rest.partition(":")
     old = environment.get(name, "")

@@ -12,23 +12,6 @@ from suspectra.evidence.evidence import TestResult, Verdict
 class Schedule:
     """Chooses the next test. It runs after the tests it depends on, and never at the same time as one with the same
     lock.
-
-    Parameters
-    ----------
-    cases : sequence of CCase
-        The tests to run.
-
-    Examples
-    --------
-    >>> first, second = CCase("first", (), "."), CCase("second", (), ".", depends=("first",))
-    >>> schedule = Schedule([second, first])
-    >>> schedule.next().name, schedule.next()
-    ('first', None)
-    >>> schedule.ended(first, TestResult("first", Verdict.PASSED))
-    >>> schedule.next().name, schedule.unable(second)
-    ('second', '')
-    >>> schedule.unable(CCase("third", (), ".", required_files=("prices.txt",)))
-    'the file prices.txt it requires is missing'
     """
 
     def __init__(self, cases: Sequence[CCase]):
@@ -44,10 +27,7 @@ class Schedule:
     def next(self) -> CCase | None:
         """Choose a test that may start now.
 
-        Returns
-        -------
-        CCase or None
-            None if no test may start.
+        None if no test may start.
         """
         case = next(filter(self._may_start, self._waiting), None)
         if case is None:
@@ -73,30 +53,14 @@ class Schedule:
         return ({*case.depends} | setup | users) - {case.name}
 
     def ended(self, case: CCase, result: TestResult | None) -> None:
-        """Note that a test ended.
-
-        Parameters
-        ----------
-        case : CCase
-            A test from :meth:`next`.
-        result : TestResult or None
-            None if it did not run.
-        """
+        """Note that a test ended."""
         del self._active[case.name]
         self._done[case.name] = result
 
     def unable(self, case: CCase) -> str:
         """Return why a test can't be run.
 
-        Parameters
-        ----------
-        case : CCase
-            A test from :meth:`next`.
-
-        Returns
-        -------
-        str
-            Empty if it can.
+        Empty if it can.
         """
         if case.disabled:
             return "it is disabled"

@@ -13,27 +13,11 @@ from suspectra.location import Location
 
 @dataclass(frozen=True)
 class CSuite:
-    """Tests, and the folders in which their objects were built.
+    """Tests, and the folders in which their objects were built."""
 
-    Parameters
-    ----------
-    cases : tuple of CCase
-        The tests. A name that occurs again gets a number, since a recording knows tests by their names.
-    build : tuple of str
-        Folders with the notes (``.gcno``) of the tested objects.
-    problems : tuple of Problem
-        What could not be understood.
-
-    Examples
-    --------
-    >>> both = CSuite((CCase("sum", ("./sum",), "."),), ("build",)) + CSuite((CCase("tax", ("./tax",), "."),))
-    >>> [case.name for case in both.cases], both.build
-    (['sum', 'tax'], ('build',))
-    """
-
-    cases: tuple[CCase, ...]
-    build: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    cases: tuple[CCase, ...]  # the tests
+    build: tuple[str, ...] = ()  # folders with the notes (`.gcno`) of the tested objects
+    problems: tuple[Problem, ...] = ()  # what could not be understood
 
     def __post_init__(self) -> None:
         names = named_apart(case.name for case in self.cases)
@@ -45,23 +29,7 @@ class CSuite:
 
 
 def named_apart(names: Iterable[str]) -> list[str]:
-    """Put numbers behind names that occur again, as those of tests in several folders of a CMake project may.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The names.
-
-    Returns
-    -------
-    list of str
-        As many names, all different.
-
-    Examples
-    --------
-    >>> named_apart(["sum", "tax", "sum"])
-    ['sum', 'tax', 'sum (2)']
-    """
+    """Put numbers behind names that occur again, as those of tests in several folders of a CMake project may."""
     taken: dict[str, None] = {}  # in their order
     for name in names:
         number, own = 1, name
@@ -75,24 +43,7 @@ def named_apart(names: Iterable[str]) -> list[str]:
 def located(path: str, line: int | None, workspace: str) -> Location | None:
     """Make a location in the workspace from a path and a line.
 
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace, or absolute.
-    line : int or None
-        Counted from 1.
-    workspace : str
-        The folder.
-
-    Returns
-    -------
-    Location or None
-        None if the path is outside the workspace, or the line is not known.
-
-    Examples
-    --------
-    >>> str(located("/shop/src/cart.c", 12, "/shop")), located("/usr/include/stdio.h", 3, "/shop")
-    ('src/cart.c:12', None)
+    None if the path is outside the workspace, or the line is not known.
     """
     if not path or not line:
         return None

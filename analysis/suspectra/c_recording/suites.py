@@ -36,30 +36,9 @@ def ctest_suite(
 ) -> CSuite:
     """List the tests of a CMake build folder.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder that contains the sources.
-    build : path
-        The build folder.
-    configuration : str, optional
-        For generators with several configurations, such as ``Debug``.
+    The tests in CTest's order.
 
-    Returns
-    -------
-    CSuite
-        The tests in CTest's order.
-
-    Raises
-    ------
-    EvidenceError
-        When CTest can't list them.
-
-    Examples
-    --------
-    >>> ctest_suite(folder, "build")
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: …/build: this is not a build folder with tests, which has …
+    Raises EvidenceError when CTest can't list them.
     """
     folder = os.path.join(os.path.abspath(workspace), build)
     if not os.path.isfile(os.path.join(folder, _CTEST_LIST)):
@@ -80,31 +59,11 @@ def ctest_suite(
 
 
 def listed_by_ctest(command: Sequence[str], folder: str) -> str:
-    r"""List the tests that a command of CTest would run in a folder.
+    """List the tests that a command of CTest would run in a folder.
 
-    Parameters
-    ----------
-    command : sequence of str
-        ``ctest`` and its arguments.
-    folder : str
-        Where it runs.
+    The JSON that `ctest --show-only=json-v1` prints.
 
-    Returns
-    -------
-    str
-        The JSON that ``ctest --show-only=json-v1`` prints.
-
-    Raises
-    ------
-    EvidenceError
-        When CTest can't list them.
-
-    Examples
-    --------
-    With ``echo`` for ``ctest``, one sees what is run:
-
-    >>> listed_by_ctest(["echo", "-R", "sum"], ".")
-    '-R sum --show-only=json-v1\n'
+    Raises EvidenceError when CTest can't list them.
     """
     return _listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
 
@@ -155,31 +114,9 @@ def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> L
 
 
 def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    r"""List the tests of GoogleTest programs.
+    """List the tests of GoogleTest programs.
 
-    Parameters
-    ----------
-    workspace : str or os.PathLike[str]
-        The folder in which the programs run.
-    programs : iterable of str or os.PathLike[str]
-        Paths relative to the workspace; each is run to list its tests.
-
-    Returns
-    -------
-    CSuite
-        The tests, program by program.
-
-    Raises
-    ------
-    EvidenceError
-        When a program can't be run, or lists no tests.
-
-    Examples
-    --------
-    >>> _ = (folder / "tests").write_text("#!/bin/sh\nprintf 'Sum.\n  Empty\n  DISABLED_Large\n'")
-    >>> (folder / "tests").chmod(0o700)
-    >>> [(case.name, case.disabled) for case in gtest_suite(folder, ["tests"]).cases]
-    [('Sum.Empty', False), ('Sum.DISABLED_Large', True)]
+    Raises EvidenceError when a program can't be run, or lists no tests.
     """
     return _program_suite(workspace, programs, _gtest_cases)
 
@@ -208,32 +145,9 @@ def _gtest_names(listing: str) -> list[str]:
 
 
 def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    r"""List the test cases of Catch2 programs (versions 2 and 3).
+    """List the test cases of Catch2 programs (versions 2 and 3).
 
-    Parameters
-    ----------
-    workspace : str or os.PathLike[str]
-        The folder in which the programs run.
-    programs : iterable of str or os.PathLike[str]
-        Paths relative to the workspace; each is run to list its tests.
-
-    Returns
-    -------
-    CSuite
-        The tests, program by program.
-
-    Raises
-    ------
-    EvidenceError
-        When a program can't be run, or lists no tests.
-
-    Examples
-    --------
-    >>> case = "<TestCase><Name>sum</Name><SourceInfo><File>sum.cpp</File><Line>7</Line></SourceInfo></TestCase>"
-    >>> _ = (folder / "tests").write_text(f"#!/bin/sh\necho '<TestRun>{case}</TestRun>'")
-    >>> (folder / "tests").chmod(0o700)
-    >>> [(case.name, str(case.location)) for case in catch2_suite(folder, ["tests"]).cases]
-    [('sum', 'sum.cpp:7')]
+    Raises EvidenceError when a program can't be run, or lists no tests.
     """
     return _program_suite(workspace, programs, _catch2_cases)
 
@@ -265,40 +179,15 @@ def _catch2_names(program: str, workspace: str) -> list[tuple[str, Location | No
 
 def command_suite(
     workspace: str | os.PathLike[str],
-    template: str,
+    template: str,  # the command, in which `{test}` stands for the test. It is not passed to a shell
     tests: str,
     expect_stdout: str | os.PathLike[str] | None = None,
 ) -> CSuite:
     """Make one command for each test.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder in which the commands run.
-    template : str
-        The command, in which ``{test}`` stands for the test. It is not passed to a shell.
-    tests : str
-        A glob of files, each of which is a test; or a file with one test per line.
-    expect_stdout : path, optional
-        Folder of the outputs that passing tests give: a file named as the test, or as its file with or without the
-        suffix, alone or with ``.out``, ``.expected``, ``.stdout`` or ``.txt`` added.
+    The tests in the order of the files, or of the list.
 
-    Returns
-    -------
-    CSuite
-        The tests in the order of the files, or of the list.
-
-    Raises
-    ------
-    UsageError
-        When the template has no ``{test}``, or there are no tests.
-
-    Examples
-    --------
-    >>> for name in ("1.in", "2.in"):
-    ...     (folder / name).touch()
-    >>> [(case.name, case.argv) for case in command_suite(folder, "./shop --read {test}", "*.in").cases]
-    [('1.in', ('./shop', '--read', '1.in')), ('2.in', ('./shop', '--read', '2.in'))]
+    Raises UsageError when the template has no `{test}`, or there are no tests.
     """
     workspace = os.path.abspath(workspace)
     try:
@@ -327,36 +216,14 @@ def _named_tests(workspace: str, tests: str) -> list[tuple[str, Location | None]
 
 def shell_suite(
     workspace: str | os.PathLike[str],
-    commands: str | os.PathLike[str],
+    commands: str | os.PathLike[str],  # a file with a command on each line, optionally after the test's name and a tab
     expect_stdout: str | os.PathLike[str] | None = None,
 ) -> CSuite:
-    r"""Read a list of shell commands, each of which is a test.
+    """Read a list of shell commands, each of which is a test.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder in which the commands run.
-    commands : path
-        A file with a command on each line, optionally after the test's name and a tab. Tests without a name are called
-        ``t1``, ``t2``… in order. Empty lines and lines that start with ``#`` are ignored.
-    expect_stdout : path, optional
-        As for :func:`command_suite`.
+    The tests in the order of the lines.
 
-    Returns
-    -------
-    CSuite
-        The tests in the order of the lines.
-
-    Raises
-    ------
-    UsageError
-        When there is no such file, or it has no command.
-
-    Examples
-    --------
-    >>> _ = (folder / "tests.txt").write_text("sum\t./shop 1 2\n# too slow: ./shop all\n./shop\n")
-    >>> [(case.name, case.argv[-1], case.location.line) for case in shell_suite(folder, "tests.txt").cases]
-    [('sum', './shop 1 2', 1), ('t2', './shop', 3)]
+    Raises UsageError when there is no such file, or it has no command.
     """
     workspace = os.path.abspath(workspace)
     cases: list[CCase] = []

@@ -21,35 +21,7 @@ _AT_ONCE = 1 << 18  # nodes that are looked up together
 
 
 class DecisionsElsewhere:
-    r"""Finds the decisions that left as it was what a function reads.
-
-    Parameters
-    ----------
-    changes : ChangesElsewhere
-        What the sources tell.
-    calls : Calls
-        The nodes.
-    control : ControlDependences
-        Of the same nodes.
-    can_change : ndarray of bool, shape (nodes,)
-        Whether the value of each node may contain something else later.
-
-    Examples
-    --------
-    >>> from suspectra.program.point_dependences import PointDependences, scopes_in
-    >>> from suspectra.program.points import PointKind
-    >>> from suspectra.program.scope_effects import ScopeEffects
-    >>> source = b"def add(self, v):\n    if v:\n        self.all.append(v)\ndef last(self):\n    return self.all[-1]\n"
-    >>> scopes = scopes_in(source)
-    >>> table = PointDependences.from_scopes(scopes)
-    >>> changes = ChangesElsewhere.from_sources([ScopeEffects.from_scopes(scopes)], table, [])
-    >>> point, call = np.array([table.kind.index(PointKind.DECISION), table.at(5, 4)]), np.array([0, 1])
-    >>> calls = Calls(point, call, *[np.full(2, -1)] * 3)
-    >>> found = DecisionsElsewhere(changes, calls, ControlDependences(table, calls), np.ones(2, bool))
-    >>> none = Edges(np.zeros(0, int), np.zeros(0, int))
-    >>> [edges.tolist() for edges in found.edges(none, 10)]  # the decision did not lead to the change
-    [[0], [1]]
-    """
+    """Finds the decisions that left as it was what a function reads."""
 
     def __init__(self, changes: ChangesElsewhere, calls: Calls, control: ControlDependences, can_change: Bools):
         self._changes, self._calls, self._control = changes, calls, control
@@ -57,20 +29,7 @@ class DecisionsElsewhere:
         self._locations = len(changes.guarded.start) - 1
 
     def edges(self, flow: Edges, limit: int) -> Edges:
-        """Find the dependences.
-
-        Parameters
-        ----------
-        flow : Edges
-            The flow dependences, which say since when a value is as it is.
-        limit : int
-            How many to find at most; if there are more, each node keeps those on the latest decisions.
-
-        Returns
-        -------
-        Edges
-            Between nodes of any functions.
-        """
+        """Find the dependences."""
         size = len(self._calls)
         if not self._locations:
             return Edges(np.zeros(0, np.int32), np.zeros(0, np.int32))

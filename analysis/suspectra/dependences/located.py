@@ -31,34 +31,7 @@ _DECISIONS = ("decision", "end")  # the kinds of sites that are where a decision
 
 
 def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, calling: Ints) -> DependenceTrace:
-    r"""Add control and summary control dependences to the flow dependences of a trace.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        With flow dependences only.
-    source_of : callable
-        Given the path of a site, returns the source as it was run. Of files without it, nothing is added.
-    caller : ndarray of int32, shape (calls,)
-        The call that each call was made by; -1 for one that was made by nothing that is traced.
-    calling : ndarray of int32, shape (calls,)
-        The site at which each call was made; -1 where that is not known, then it is that of the caller's next node.
-
-    Returns
-    -------
-    DependenceTrace
-        The same nodes, with all dependences.
-
-    Examples
-    --------
-    >>> source = b"def f(a):\n    if a:\n        b = 1\n"
-    >>> sites = (Site("f.py", 2, 2, 7, "decision", 0), Site("f.py", 3, 3, 8, "value", 0))
-    >>> graph, one = DependenceGraph.from_edges(2, []), np.zeros(2, np.int32)
-    >>> trace = DependenceTrace("t", sites, graph, one, one, ["True", "1"], 1, one > 0, ())
-    >>> found = with_control(trace, lambda path: source, np.array([-1]), np.array([-1]))
-    >>> found.graph.sources_of(1).tolist(), DependenceKind(found.graph.kind[0]).name
-    ([0], 'CONTROL')
-    """
+    """Add control and summary control dependences to the flow dependences of a trace."""
     decided = _decided(trace.sites, source_of)
     table, points, effects = _read(trace.sites, source_of, decided)
     graph = trace.graph
@@ -126,30 +99,9 @@ def _observed(calls: Calls) -> list[tuple[int, int]]:
 def points_of(
     sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision] | None = None
 ) -> tuple[PointDependences, Ints]:
-    r"""Find the point of each site.
+    """Find the point of each site.
 
-    Parameters
-    ----------
-    sites : sequence of Site
-        Of a trace.
-    source_of : callable
-        Given the path of a site, returns the source as it was run, or None.
-    decided : mapping of int to Decision, optional
-        The decisions that are made at sites, by the numbers of these; found in the sources unless given.
-
-    Returns
-    -------
-    table : PointDependences
-        Of all sources, one after the other.
-    points : ndarray of int32, shape (sites,)
-        The point of each site; -1 for none.
-
-    Examples
-    --------
-    >>> site = Site("f.py", 1, 1, 0, "value", 0)
-    >>> table, points = points_of([site, Site("g.py", 1, 1, 0, "value", 0)], {"f.py": b"a = 1\n"}.get)
-    >>> table.span[points[0]].line, points.tolist()[1]
-    (1, -1)
+    Of shape (sites,).
     """
     return _read(sites, source_of, _decided(sites, source_of) if decided is None else decided)[:2]
 

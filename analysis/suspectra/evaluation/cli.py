@@ -29,20 +29,7 @@ _p_jump = declared(P_JUMP, type=click.FloatRange(0, 1, max_open=True))
 
 
 def register(cli: click.Group) -> None:
-    """Add the commands to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> commands = click.Group()
-    >>> register(commands)
-    >>> sorted(commands.commands)
-    ['evaluate', 'study']
-    """
+    """Add the commands to the command line."""
 
     @cli.command()
     @evidence_options

@@ -20,16 +20,7 @@ _NOTHING = SourceLines(())
 
 
 class ChangesSincePass:
-    """Compares the sources of last passes with the present ones.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.c_recorder import CRecorder
-    >>> with CRecorder(folder, {}) as recorder:
-    ...     recorder.add_test("sum", {"verdict": "passed", "problems": []}, [], [])
-    >>> ChangesSincePass().update(recorder.recording, {}, (), lambda last_pass: set())
-    {}
-    """
+    """Compares the sources of last passes with the present ones."""
 
     def __init__(self) -> None:
         self._rows: dict[frozenset[tuple[str, str]], Row] = {}
@@ -38,27 +29,13 @@ class ChangesSincePass:
         self,
         recording: CRecording,
         digests: Mapping[str, str],
-        files: Sequence[MeasuredFile],
+        files: Sequence[MeasuredFile],  # their order is that of the columns
         sources_of: Callable[[LastPass], Collection[str]],
     ) -> dict[str, Row]:
         """Find what changed for each failing test.
 
-        Parameters
-        ----------
-        recording : CRecording
-            The current content of the log.
-        digests : mapping of str to str
-            SHA-256 of each present source, by path.
-        files : sequence of MeasuredFile
-            Their order is that of the columns.
-        sources_of : callable
-            Returns all sources of a last pass, also those of which the digest is not known.
-
-        Returns
-        -------
-        dict of str to ndarray of int32, shape (k,)
-            For each failing test with an earlier pass the sorted columns of what changed since. Tests for which the
-            same changed have the same object, which is that of before where nothing changed.
+        Of shape (k,). For each failing test with an earlier pass the sorted columns of what changed since. Tests for
+        which the same changed have the same object, which is that of before where nothing changed.
         """
         found: dict[str, Row] = {}
         previous, self._rows = self._rows, {}

@@ -24,52 +24,23 @@ class TestProfile:
     """One test's counters.
 
     Two profiles with equal `key` contain the same counters.
-
-    Parameters
-    ----------
-    result : TestResult
-        How the test ended.
-    key : Hashable
-        Identifies the content of the profile.
-    counters : mapping of str to ndarray of int
-        Arrays of int64 of shape (counters of the object,), by the name of the object.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import Verdict
-    >>> profile = TestProfile(TestResult("sum", Verdict.PASSED), 1, {"cart.gcno": np.array([3, 1])})
-    >>> profile.counters["cart.gcno"].tolist()
-    [3, 1]
     """
 
     __test__ = False
 
-    result: TestResult
-    key: Hashable
-    counters: Mapping[str, Ints]
+    result: TestResult  # how the test ended
+    key: Hashable  # identifies the content of the profile
+    counters: Mapping[str, Ints]  # arrays of int64 of shape (counters of the object,), by the name of the object
 
 
 class CAssembler:
     """Builds evidence from profiles. After a change, only the changed parts are built again.
 
     Tables are reused while the objects and digests are the same, rows while the tables and the test's key are.
-
-    Parameters
-    ----------
-    paths : SourcePaths
-        Maps the compiler's paths to this machine.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import Verdict
-    >>> profiles = [TestProfile(TestResult("sum", Verdict.PASSED), 1, {})]
-    >>> evidence = CAssembler(SourcePaths(folder)).evidence("by hand", {}, {}, profiles, [])
-    >>> [test.name for test in evidence.tests], len(evidence.elements)
-    (['sum'], 0)
     """
 
     def __init__(self, paths: SourcePaths):
-        self.paths = paths
+        self.paths = paths  # maps the compiler's paths to this machine
         self._tables: CTables | None = None
         self._damage: list[Problem] = []
         self._objects: dict[str, CObject] = {}
@@ -81,32 +52,11 @@ class CAssembler:
         source: str,
         objects: Mapping[str, CObject],
         digests: Mapping[str, str],
-        profiles: Sequence[TestProfile],
+        profiles: Sequence[TestProfile],  # one for each test, in the order of the evidence
         problems: Iterable[Problem],
         exclusions: Exclusions = NO_EXCLUSIONS,
     ) -> Evidence:
-        """Build evidence from the current profiles; rows of unchanged tests are the same objects as before.
-
-        Parameters
-        ----------
-        source : str
-            The name of the evidence in messages.
-        objects : mapping of str to CObject
-            By name.
-        digests : mapping of str to str
-            SHA-256 of each source, by its path in the workspace.
-        profiles : sequence of TestProfile
-            One for each test, in the order of the evidence.
-        problems : iterable of Problem
-            Problems of reading; more may be added.
-        exclusions : Exclusions
-            Lines that are excluded.
-
-        Returns
-        -------
-        Evidence
-            With edges and flow graphs.
-        """
+        """Build evidence from the current profiles; rows of unchanged tests are the same objects as before."""
         tables = self._lay_out(objects, digests, exclusions)
         wanted = {(profile.result.name, profile.key): profile for profile in profiles}
         new = [key for key in wanted if key not in self._measured]
@@ -146,23 +96,7 @@ class CAssembler:
 def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
     """Merge equal problems of many files into one.
 
-    Parameters
-    ----------
-    problems : iterable of Problem
-        In the order found.
-    max_files : int, optional
-        Equal problems of up to this many files are not merged.
-
-    Returns
-    -------
-    list of Problem
-        In the order of first occurrence.
-
-    Examples
-    --------
-    >>> problems = [Problem(f"{name}.c", "", "it changed after it was built", "build it again") for name in "abcde"]
-    >>> len(merged(problems)), len(merged(problems[:2]))
-    (1, 2)
+    In the order of first occurrence.
     """
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in dict.fromkeys(problems):

@@ -15,25 +15,7 @@ from suspectra_recorder.log.stack import Stack
 
 
 class CFailures:
-    """Adds the failures in a JUnit report to evidence.
-
-    Parameters
-    ----------
-    paths : SourcePaths
-        Maps the compiler's paths to this machine.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.line_tables import FileLines, LineAssembler, TableRow
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> report = folder / "results.xml"
-    >>> text = "cart: cart.c:12: total: Assertion `sum' failed."
-    >>> _ = report.write_text(f'<testcase name="sum"><failure>{text}</failure></testcase>')
-    >>> rows = [TableRow(TestResult("sum", Verdict.FAILED), {"cart.c": FileLines({12: 1})})]
-    >>> evidence = LineAssembler(SourcePaths(folder)).evidence("by hand", rows, [])
-    >>> [str(frame) for frame in CFailures(SourcePaths(folder)).added(evidence, report).stacks["sum"].frames]
-    ['cart.c:12 in total']
-    """
+    """Adds the failures in a JUnit report to evidence."""
 
     def __init__(self, paths: SourcePaths):
         # paths of its own, as files outside must not be reported
@@ -41,20 +23,7 @@ class CFailures:
         self._known: dict[str, Stack] = {}
 
     def added(self, evidence: Evidence, outcomes: object) -> Evidence:
-        """Return the evidence with the stacks of failed tests.
-
-        Parameters
-        ----------
-        evidence : Evidence
-            The evidence.
-        outcomes : object
-            The path of the report; anything else is ignored.
-
-        Returns
-        -------
-        Evidence
-            Equal stacks are the same objects as before.
-        """
+        """Return the evidence with the stacks of failed tests."""
         if not isinstance(outcomes, str | os.PathLike) or Path(outcomes).suffix != ".xml":
             return evidence
         measured = {file.path: file for file in evidence.files}

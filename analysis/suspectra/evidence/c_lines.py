@@ -23,17 +23,6 @@ class CLineTables:
 
     Tests with counters are converted to lines too, without branches. A file that changed since a test was recorded
     counts as not executed by the test, since its lines may have moved.
-
-    Parameters
-    ----------
-    paths : SourcePaths
-        Finds the sources of the workspace.
-
-    Examples
-    --------
-    >>> recording = CRecording(folder)
-    >>> CLineTables(SourcePaths(folder)).evidence(recording, {}, None, {}, []).tests
-    ()
     """
 
     def __init__(self, paths: SourcePaths):
@@ -46,30 +35,11 @@ class CLineTables:
         self,
         recording: CRecording,
         results: Mapping[str, TestResult],
-        counted: Evidence | None,
+        counted: Evidence | None,  # the tests with counters, if there are any
         digests: Mapping[str, str],
         problems: Sequence[Problem],
     ) -> Evidence:
-        """Build evidence of all tests of a recording.
-
-        Parameters
-        ----------
-        recording : CRecording
-            The current content of the log.
-        results : mapping of str to TestResult
-            By the names of the tests.
-        counted : Evidence or None
-            The tests with counters, if there are any.
-        digests : mapping of str to str
-            The digests of the sources of these tests.
-        problems : sequence of Problem
-            Problems of reading; more may be added.
-
-        Returns
-        -------
-        Evidence
-            Without flow graphs.
-        """
+        """Build evidence of all tests of a recording."""
         found = list(problems)
         by_counters = _by_counters(counted) if counted is not None else {}
         newest = dict(digests)

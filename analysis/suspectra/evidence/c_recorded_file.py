@@ -12,56 +12,21 @@ from suspectra.measured_file import MeasuredFile
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CRecordedFile(MeasuredFile):
-    r"""One source file as a recording knows it. A recording keeps digests of lines, and no source text.
+    """One source file as a recording knows it. A recording keeps digests of lines, and no source text."""
 
-    Parameters
-    ----------
-    recorded : callable
-        Returns the digests of its lines, None where they are missing. They are only read for a file that has changed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lines = np.array([1, 3], np.int32)
-    >>> cart = MeasuredFile("cart.c", "60303ae2", lines, lines, np.array([-1, -1], np.int32), ())
-    >>> as_run = SourceLines.from_text("cart.c", b"int total;\n\nint tax = 7;\n")
-    >>> CRecordedFile.from_file(cart, lambda: as_run).lines_in(b"int tax = 7; // per cent\n").tolist()
-    [0, 0, 0, 1]
-    """
-
-    recorded: Callable[[], SourceLines | None]
+    recorded: Callable[[], SourceLines | None]  # returns the digests of its lines, None where they are missing
 
     @classmethod
     def from_file(cls, file: MeasuredFile, recorded: Callable[[], SourceLines | None]) -> CRecordedFile:
-        """The same file with its digests.
-
-        Parameters
-        ----------
-        file : MeasuredFile
-            Any.
-        recorded : callable
-            Returns the digests of its lines.
-
-        Returns
-        -------
-        CRecordedFile
-            With the same arrays.
-        """
+        """The same file with its digests."""
         return cls(**{one.name: getattr(file, one.name) for one in fields(MeasuredFile)}, recorded=recorded)
 
     def lines_in(self, text: bytes) -> Ints | None:
         """Find the lines in another text of the file.
 
-        Parameters
-        ----------
-        text : bytes
-            The text, such as the present one.
-
-        Returns
-        -------
-        ndarray of int32, shape (lines + 1,), or None
-            For each line of the run, counted from 1, its line in the text; 0 for one that was edited, that says
-            nothing, or that can't be told from others. None if the recording has no usable digests of the lines.
+        Of shape (lines + 1,). For each line of the run, counted from 1, its line in the text; 0 for one that was
+        edited, that says nothing, or that can't be told from others. None if the recording has no usable digests of the
+        lines.
         """
         as_run = self.recorded()
         last = int(self.end_line.max(initial=0))

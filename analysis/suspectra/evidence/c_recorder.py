@@ -24,26 +24,7 @@ from suspectra_recorder.folders import make_recording_folder, refuse_links
 class CRecorder:
     """Appends to a recording; only one process at a time may do so.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder in which ``.suspectra/recording-c`` is made.
-    fields : mapping
-        Facts about the run, for the reader.
-
-    Raises
-    ------
-    UsageError
-        When another process is recording.
-
-    Examples
-    --------
-    >>> with CRecorder(folder, {}) as recorder:
-    ...     number = recorder.add_object("build/cart.gcno", b"notes", {})
-    ...     fields = {"verdict": "passed", "problems": []}
-    ...     recorder.add_test("sum", fields, [number], [bytes(8)])
-    >>> recorder.recording.update(), recorder.recording.tests["sum"].objects
-    (True, (0,))
+    Raises UsageError when another process is recording.
     """
 
     def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, object]):
@@ -124,23 +105,7 @@ class CRecorder:
                     path.unlink()
 
     def add_object(self, path: str, notes: bytes, sources: Mapping[str, str]) -> int:
-        """Store the notes of an object, unless they are stored already.
-
-        Parameters
-        ----------
-        path : str
-            The path of the ``.gcno`` file.
-        notes : bytes
-            Its content.
-        sources : mapping of str to str
-            SHA-256 of each source it was compiled from, by path. One that was edited since and not compiled again is as
-            it was when the object was recorded before.
-
-        Returns
-        -------
-        int
-            The object's index in this recording.
-        """
+        """Store the notes of an object, unless they are stored already."""
         self._keep_lines(sources)
         digest = hashlib.sha256(notes).hexdigest()
         number = self._numbers.get((path, digest))
@@ -167,23 +132,7 @@ class CRecorder:
         table: bytes = b"",
         sources: Mapping[str, str] | None = None,
     ) -> None:
-        """Store one test.
-
-        Parameters
-        ----------
-        name : str
-            The test.
-        fields : mapping of str to object
-            Its outcome, in a form that JSON can represent.
-        objects : sequence of int
-            Indices of the objects that it executed.
-        counters : sequence of bytes
-            The counters of each object, 64-bit, little-endian.
-        table : bytes, optional
-            The files of gcovr's report, as JSON.
-        sources : mapping of str to str, optional
-            The digests of its sources.
-        """
+        """Store one test."""
         packed = zlib.compress(table) if table else b""
         self._keep_lines(sources or {})
         whole = _test_fields(name, objects, {"run": self._run, **fields}, packed, sources or {})
@@ -219,41 +168,13 @@ class CRecorder:
         return self.folder / "sources" / f"{digest}.z"
 
     def exclude(self, exclusions: Exclusions) -> None:
-        """Store which lines are excluded from now on.
-
-        Parameters
-        ----------
-        exclusions : Exclusions
-            All exclusions; they replace the previous ones.
-
-        Examples
-        --------
-        >>> with CRecorder(folder, {}) as recorder:
-        ...     recorder.exclude(Exclusions({"cart.c": frozenset({3})}, why="markers in the source"))
-        >>> recorder.recording.exclusions.contains("cart.c", 3)
-        True
-        """
+        """Store which lines are excluded from now on."""
         if exclusions != self.recording.exclusions:
             self.recording.exclusions = exclusions
             self._write({"kind": "exclusions", **exclusions.fields()})
 
     def end(self, tests: Sequence[str]) -> None:
-        """Store that the whole suite was run, and which tests it has.
-
-        Parameters
-        ----------
-        tests : sequence of str
-            The names of its tests; other recorded tests are dropped.
-
-        Examples
-        --------
-        >>> with CRecorder(folder, {}) as recorder:
-        ...     for name in ("sum", "empty"):
-        ...         recorder.add_test(name, {"verdict": "passed", "problems": []}, [], [])
-        ...     recorder.end(["sum"])
-        >>> recorder.recording.update(), list(recorder.recording.tests)
-        (True, ['sum'])
-        """
+        """Store that the whole suite was run, and which tests it has."""
         self._write({"kind": "end", "tests": list(tests)})
 
     def _write(self, fields: Mapping[str, object], blob: bytes = b"") -> None:

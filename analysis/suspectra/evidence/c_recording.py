@@ -38,29 +38,13 @@ class CRecordingSource:
     the latest one, function by function: they are valid if the control flow of the function is the same, even if it
     moved. A changed function counts as not executed by these tests, and a problem says so.
 
-    Parameters
-    ----------
-    workspace : path
-        Paths of the evidence are relative to it.
-    folder : path, optional
-        The folder of the recording, by default ``.suspectra/recording-c`` in the workspace.
-
-    Raises
-    ------
-    EvidenceError
-        By :meth:`read`, when there is no recording, or nothing of it can be used.
-
-    Examples
-    --------
-    >>> CRecordingSource(folder).read()
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: .suspectra/recording-c/tests.log: there is no recording of C or C++ tests. Fix: …
+    Raises EvidenceError by read, when there is no recording, or nothing of it can be used.
     """
 
     recorded_by: ClassVar[str] = "record-c"
 
     def __init__(self, workspace: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None):
-        self.workspace = os.path.abspath(workspace)
+        self.workspace = os.path.abspath(workspace)  # paths of the evidence are relative to it
         root = Path(self.workspace)
         self._recording = CRecording(root / (folder if folder is not None else FOLDER), root)
         self._parsed: dict[str, CObject | EvidenceError] = {}
@@ -74,32 +58,13 @@ class CRecordingSource:
         self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
 
     def watched(self) -> Sequence[str]:
-        """Return the log of the recording.
-
-        Returns
-        -------
-        sequence of str
-            One absolute path.
-
-        Examples
-        --------
-        >>> CRecordingSource(folder).watched() == [str(folder / ".suspectra" / "recording-c" / "tests.log")]
-        True
-        """
+        """Return the log of the recording."""
         return [str(self._recording.log)]
 
     def read(self) -> Evidence:
         """Read the current state of the recording.
 
-        Returns
-        -------
-        Evidence
-            The same object as long as nothing is recorded.
-
-        Raises
-        ------
-        EvidenceError
-            When there is no recording, or nothing of it can be used.
+        Raises EvidenceError when there is no recording, or nothing of it can be used.
         """
         changed = self._recording.update()
         if not changed and self._evidence is not None and self._was_torn == self._recording.torn:
@@ -306,23 +271,7 @@ def _result(test: StoredTest) -> TestResult:
 
 
 def nothing_measured(source: str = "") -> Problem:
-    """What to do where no test left a profile.
-
-    Parameters
-    ----------
-    source : str, optional
-        The recording.
-
-    Returns
-    -------
-    Problem
-        With its cure.
-
-    Examples
-    --------
-    >>> nothing_measured().cause
-    'no test left a profile'
-    """
+    """What to do where no test left a profile."""
     cure = "compile and link with --coverage, keep the .gcno files, and name the build folder with --build"
     return Problem(source, "", "no test left a profile", cure)
 

@@ -48,92 +48,36 @@ _RECORD = "run suspectra record-c"
 
 @dataclass(frozen=True)
 class StoredObject:
-    """The notes of one object at the time of a recording.
+    """The notes of one object at the time of a recording."""
 
-    Parameters
-    ----------
-    path : str
-        The path of the ``.gcno`` file.
-    digest : str
-        SHA-256 of its content.
-    sources : mapping of str to str
-        SHA-256 of the sources that did not change since they were compiled, by path in the workspace.
-
-    Examples
-    --------
-    >>> StoredObject("build/cart.gcno", "9f86d081", {"cart.c": "60303ae2"}).path
-    'build/cart.gcno'
-    """
-
-    path: str
-    digest: str
+    path: str  # the path of the `.gcno` file
+    digest: str  # SHA-256 of its content
+    # SHA-256 of the sources that did not change since they were compiled, by path in the workspace
     sources: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LastPass:
-    """With what a test passed for the last time that does not pass now.
+    """With what a test passed for the last time that does not pass now."""
 
-    Parameters
-    ----------
-    run : int
-        When its run began, in nanoseconds since the epoch.
-    objects : tuple of int
-        Indices of the objects that it executed.
-    sources : mapping of str to str
-        Where gcovr read its profiles: SHA-256 of the sources, by path in the workspace.
-
-    Examples
-    --------
-    >>> LastPass(0, (0, 1), {}).objects
-    (0, 1)
-    """
-
-    run: int
-    objects: tuple[int, ...]
-    sources: Mapping[str, str]
+    run: int  # when its run began, in nanoseconds since the epoch
+    objects: tuple[int, ...]  # indices of the objects that it executed
+    sources: Mapping[str, str]  # where gcovr read its profiles: SHA-256 of the sources, by path in the workspace
 
 
 @dataclass(frozen=True)
 class StoredTest:
-    """One test of a recording.
+    """One test of a recording."""
 
-    Parameters
-    ----------
-    name : str
-        The name from the test program or CTest.
-    fields : mapping
-        Its outcome, as in the log.
-    objects : tuple of int
-        Indices of the objects that it executed.
-    counters : bytes
-        The counters of these objects, object by object, compressed with zlib; 64-bit, little-endian.
-    key : tuple
-        Records with the same key are equal.
-    table : bytes
-        The files of gcovr's report, compressed with zlib; empty for a test with counters.
-    sources : mapping of str to str
-        With a table: SHA-256 of the sources that did not change since they were compiled, by path in the workspace.
-    last_pass : LastPass or None
-        Of a test that does not pass now, if an earlier pass is known.
-
-    Examples
-    --------
-    >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), zlib.compress(bytes(16)), (40, 1))
-    >>> len(unpacked(test.counters, 1000)) // 8
-    2
-    >>> test.passed, test.as_pass().objects
-    (True, (0,))
-    """
-
-    name: str
-    fields: Mapping[str, Any]
-    objects: tuple[int, ...]
-    counters: bytes
-    key: tuple[int, int]
-    table: bytes = b""
+    name: str  # the name from the test program or CTest
+    fields: Mapping[str, Any]  # its outcome, as in the log
+    objects: tuple[int, ...]  # indices of the objects that it executed
+    counters: bytes  # the counters of these objects, object by object, compressed with zlib; 64-bit, little-endian
+    key: tuple[int, int]  # records with the same key are equal
+    table: bytes = b""  # the files of gcovr's report, compressed with zlib; empty for a test with counters
+    # with a table: SHA-256 of the sources that did not change since they were compiled, by path in the workspace
     sources: Mapping[str, str] = field(default_factory=dict)
-    last_pass: LastPass | None = None
+    last_pass: LastPass | None = None  # of a test that does not pass now, if an earlier pass is known
 
     @property
     def passed(self) -> bool:
@@ -143,68 +87,24 @@ class StoredTest:
     def as_pass(self) -> LastPass | None:
         """Its last pass, if it is run again and does not pass then.
 
-        Returns
-        -------
-        LastPass or None
-            This run, or the last pass that is known; None if none is.
+        This run, or the last pass that is known; None if none is.
         """
         return LastPass(self.fields.get("run", 0), self.objects, self.sources) if self.passed else self.last_pass
 
 
 @dataclass
 class CRecording:
-    """The current content of the log.
+    """The current content of the log."""
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the recording.
-    workspace : Path or None
-        The folder to which its name in messages is relative.
-    objects : dict of int to StoredObject
-        The objects by their indices in the log.
-    tests : dict of str to StoredTest
-        The last record of each test, by name.
-    run : dict of str to Any
-        The recorder's facts about the last run.
-    exclusions : Exclusions
-        Lines that are excluded.
-    offset : int
-        The byte up to which the log was read.
-    torn : bool
-        Whether an incomplete record follows there.
-    odd : int
-        Number of records that can't be understood.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.c_recorder import CRecorder
-    >>> with CRecorder(folder, {"mapping": []}) as recorder:
-    ...     number = recorder.add_object("build/cart.gcno", b"notes", {})
-    ...     recorder.end([])
-    >>> recording = CRecording(recorder.folder)
-    >>> recording.update(), recording.update()
-    (True, False)
-    >>> recording.notes(recording.objects[number].digest), recording.run
-    (b'notes', {'mapping': []})
-    >>> recording.newest, recording.log.name, recording.command
-    ({'build/cart.gcno': 0}, 'tests.log', ())
-    >>> CRecording(recorder.folder, folder).name
-    '.suspectra/recording-c/tests.log'
-    >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), b"", (40, 1))
-    >>> recording.last_passes(), recording.digests_of(test), recording.lines("0" * 64)
-    ({}, {}, None)
-    """
-
-    folder: Path
-    workspace: Path | None = None
-    objects: dict[int, StoredObject] = field(default_factory=dict)
-    tests: dict[str, StoredTest] = field(default_factory=dict)
-    run: dict[str, Any] = field(default_factory=dict)
-    exclusions: Exclusions = NO_EXCLUSIONS
-    offset: int = 0
-    torn: bool = False
-    odd: int = 0
+    folder: Path  # the folder of the recording
+    workspace: Path | None = None  # the folder to which its name in messages is relative
+    objects: dict[int, StoredObject] = field(default_factory=dict)  # the objects by their indices in the log
+    tests: dict[str, StoredTest] = field(default_factory=dict)  # the last record of each test, by name
+    run: dict[str, Any] = field(default_factory=dict)  # the recorder's facts about the last run
+    exclusions: Exclusions = NO_EXCLUSIONS  # lines that are excluded
+    offset: int = 0  # the byte up to which the log was read
+    torn: bool = False  # whether an incomplete record follows there
+    odd: int = 0  # number of records that can't be understood
     """The number of records that can't be understood."""
     _inode: int = -1
 
@@ -221,15 +121,7 @@ class CRecording:
     def update(self) -> bool:
         """Read what was added since the last call.
 
-        Returns
-        -------
-        bool
-            Whether anything was added.
-
-        Raises
-        ------
-        EvidenceError
-            When there is no recording, or it is of an unknown version.
+        Raises EvidenceError when there is no recording, or it is of an unknown version.
         """
         try:
             file = open_regular(Path(self._real(self.log.name)))
@@ -312,45 +204,20 @@ class CRecording:
         return {self.objects[number].path: number for number in sorted(self.objects)}
 
     def last_passes(self) -> dict[str, LastPass]:
-        """The last pass of each test that does not pass now, as far as passes of so many runs are kept.
-
-        Returns
-        -------
-        dict of str to LastPass
-            By the name of the test.
-        """
+        """The last pass of each test that does not pass now, as far as passes of so many runs are kept."""
         known = {name: test.last_pass for name, test in self.tests.items() if test.last_pass and not test.passed}
         kept = from_newest_runs(Ended(name, one.run, True, str(one.run)) for name, one in known.items())
         return {ended.name: known[ended.name] for ended in kept}
 
     def digests_of(self, ran: StoredTest | LastPass) -> dict[str, str]:
-        """The digests of the sources when a test ran.
-
-        Parameters
-        ----------
-        ran : StoredTest or LastPass
-            A run of it.
-
-        Returns
-        -------
-        dict of str to str
-            By path; without sources that changed after they were compiled.
-        """
+        """The digests of the sources when a test ran."""
         objects = (self.objects.get(number) for number in ran.objects)
         return {**ran.sources, **{path: digest for one in objects if one for path, digest in one.sources.items()}}
 
     def lines(self, digest: str) -> SourceLines | None:
         """Read the digests of a source's lines.
 
-        Parameters
-        ----------
-        digest : str
-            SHA-256 of the source, hexadecimal.
-
-        Returns
-        -------
-        SourceLines or None
-            None where they are missing or damaged.
+        None where they are missing or damaged.
         """
         if not _DIGEST.fullmatch(digest):  # it names a file
             return None
@@ -363,20 +230,7 @@ class CRecording:
     def notes(self, digest: str) -> bytes:
         """Read the content of a ``.gcno`` file.
 
-        Parameters
-        ----------
-        digest : str
-            SHA-256 of the file, hexadecimal.
-
-        Returns
-        -------
-        bytes
-            The decompressed content.
-
-        Raises
-        ------
-        EvidenceError
-            When it is missing, or not what was stored.
+        Raises EvidenceError when it is missing, or not what was stored.
         """
         path = self.folder / "objects" / f"{digest}.gcno.z"
         try:
@@ -392,30 +246,7 @@ class CRecording:
 def unpacked(data: bytes, most: int) -> bytes:
     """Decompress with zlib, up to a limit.
 
-    Parameters
-    ----------
-    data : bytes
-        A zlib stream.
-    most : int
-        The largest size of the content, in bytes.
-
-    Returns
-    -------
-    bytes
-        The content.
-
-    Raises
-    ------
-    ValueError
-        When it is damaged, truncated or too large.
-
-    Examples
-    --------
-    >>> unpacked(zlib.compress(b"counters"), 100)
-    b'counters'
-    >>> unpacked(zlib.compress(b"counters"), 5)
-    Traceback (most recent call last):
-    ValueError: it unpacks to more than 5 bytes
+    Raises ValueError when it is damaged, truncated or too large.
     """
     stream = zlib.decompressobj()
     try:
@@ -430,12 +261,7 @@ def unpacked(data: bytes, most: int) -> bytes:
 
 
 def _check_test(name: object, objects: tuple[object, ...], fields: Mapping[str, Any]) -> None:
-    """Check that a test's record has the fields that the recorder writes.
-
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-    """
+    """Check that a test's record has the fields that the recorder writes."""
     _all(str, name, fields.get("message", ""), *(text for problem in fields["problems"] for text in problem))
     _all(int, *objects, fields.get("table", 0))
     if fields.get("table", 0) < 0:

@@ -26,30 +26,12 @@ AT_ONCE = 1 << 19
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The row of one test.
+    """The row of one test."""
 
-    Parameters
-    ----------
-    row : ndarray of int32, shape (executed,)
-        Sorted indices of elements.
-    edge_row : ndarray of int32, shape (traversed,)
-        Sorted indices of edges.
-    edge_counts : ndarray of int, shape (traversed,)
-        How often each of these edges was traversed.
-    conserved : bool
-        Whether the flow is consistent: what enters a block leaves it.
-
-    Examples
-    --------
-    >>> measured = Measured(np.array([0, 2]), np.array([1]), np.array([6]), conserved=True)
-    >>> dict(zip(measured.edge_row.tolist(), measured.edge_counts.tolist()))
-    {1: 6}
-    """
-
-    row: Row
-    edge_row: Row
-    edge_counts: Ints
-    conserved: bool
+    row: Row  # sorted indices of elements; shape (executed,)
+    edge_row: Row  # sorted indices of edges; shape (traversed,)
+    edge_counts: Ints  # how often each of these edges was traversed; shape (traversed,)
+    conserved: bool  # whether the flow is consistent: what enters a block leaves it
 
 
 @dataclass
@@ -65,52 +47,18 @@ class _Graph:
 
 
 class CTables:
-    """The tables of a program, from its objects, before any test has run.
-
-    Parameters
-    ----------
-    objects : mapping of str to CObject
-        By the path of the object.
-    paths : SourcePaths
-        Finds the sources of the workspace; other code is left out.
-    digests : mapping of str to str
-        SHA-256 of the sources that did not change since they were compiled.
-    exclusions : Exclusions
-        Lines that are excluded; the flow graphs keep all edges.
-
-    Attributes
-    ----------
-    files : tuple of MeasuredFile
-    edges : Edges
-        Columns join two basic blocks of one function, with the compiler's numbers: 0 is the entry, 1 the exit. Arcs for
-        calls that may not return are not control flow, and are left out.
-    graphs : tuple of FlowGraph
-        One for each function. Equal inline functions of several objects share a graph.
-    problems : tuple of Problem
-
-    Examples
-    --------
-    >>> from suspectra.program.c_object import Compiler
-    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
-    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
-    >>> notes = CObject("a.gcno", Compiler("gcc", 14, 2), 1, str(folder), (loop,))
-    >>> tables = CTables({"a.gcno": notes}, SourcePaths(folder), {})
-    >>> [(file.path, file.line.tolist()) for file in tables.files], len(tables.graphs)
-    ([('a.c', [2, 3])], 1)
-    >>> [one.edge_counts.tolist() for one in tables.measure([{"a.gcno": np.array([1, 6])}])]
-    [[1, 6, 1, 6]]
-    """
+    """The tables of a program, from its objects, before any test has run."""
 
     def __init__(
         self,
         objects: Mapping[str, CObject],
         paths: SourcePaths,
-        digests: Mapping[str, str],
+        digests: Mapping[str, str],  # SHA-256 of the sources that did not change since they were compiled
         exclusions: Exclusions = NO_EXCLUSIONS,
     ):
-        self.paths = paths
+        self.paths = paths  # finds the sources of the workspace; other code is left out
         self._exclusions = exclusions
-        self.objects = dict(sorted(objects.items()))
+        self.objects = dict(sorted(objects.items()))  # by the path of the object
         self._lay_out_functions()
         self._lay_out_files(digests)
         self._lay_out_edges()
@@ -119,15 +67,7 @@ class CTables:
     def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
         """Compute the rows of tests from their counters.
 
-        Parameters
-        ----------
-        profiles : sequence of mapping of str to ndarray of int, shape (counters,)
-            The counters of each test, by the name of the object.
-
-        Returns
-        -------
-        list of Measured
-            In the order of `profiles`.
+        In the order of `profiles`.
         """
         step = max(1, AT_ONCE // max(1, len(self.flow.source)))
         parts = (self._measure(profiles[at : at + step]) for at in range(0, len(profiles), step))
@@ -276,25 +216,7 @@ class CTables:
 
 
 def optimised(path: str, place: str) -> Problem:
-    """Make the warning about an object that was built with optimisation.
-
-    Parameters
-    ----------
-    path : str
-        The object's notes.
-    place : str
-        How it was noticed.
-
-    Returns
-    -------
-    Problem
-        Lines and edges may be wrong, but are shown.
-
-    Examples
-    --------
-    >>> print(optimised("build/cart.gcno", "built with -O2").place)
-    built with -O2
-    """
+    """Make the warning about an object that was built with optimisation."""
     cause = (
         "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
         "merged or moved may be on the wrong line"
@@ -307,32 +229,9 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
 
     A function whose control flow did not change keeps its counters, even if it moved.
 
-    Parameters
-    ----------
-    counters : ndarray of int, shape (counters of the earlier build,)
-        The counters of a test.
-    recorded : CObject
-        The earlier build.
-    present : CObject
-        The later build.
+    Of shape (counters of the later build,).
 
-    Returns
-    -------
-    counters : ndarray of int64, shape (counters of the later build,)
-        0 for functions that differ.
-    changed : list of str
-        Functions of the later build that differ, and count as not executed.
-
-    Examples
-    --------
-    >>> from suspectra.program.c_object import Compiler
-    >>> def build(line):
-    ...     loop = CFunction(1, 1, "loop", False, "a.c", line, line + 3, 4,
-    ...         ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", line + 1), (3, "a.c", line + 2)))
-    ...     return CObject("a.gcno", Compiler("gcc", 14, 2), line, "", (loop,))
-    >>> counters, changed = fitted(np.array([1, 6]), build(1), build(7))
-    >>> counters.tolist(), changed
-    ([1, 6], [])
+    Functions of the later build that differ, and count as not executed.
     """
     old = {_shape(function): function for function in recorded.functions}
     result = np.zeros(present.counters, np.int64)
@@ -352,34 +251,9 @@ def read_objects(
     notes: Mapping[str, CObject],
     paths: SourcePaths,
     digests: Mapping[str, str],
-    exclusions: Exclusions = NO_EXCLUSIONS,
+    exclusions: Exclusions = NO_EXCLUSIONS,  # lines that do not count
 ) -> tuple[CTables, list[Problem]]:
-    """Make the tables of all valid objects; a damaged one is left out, with a problem.
-
-    Parameters
-    ----------
-    notes : mapping of str to CObject
-        By name.
-    paths : SourcePaths
-        What the compiler's paths are here.
-    digests : mapping of str to str
-        SHA-256 of each source, by its path in the workspace.
-    exclusions : Exclusions
-        Lines that do not count.
-
-    Returns
-    -------
-    tables : CTables
-        The tables of the valid objects.
-    problems : list of Problem
-        One for each damaged object.
-
-    Examples
-    --------
-    >>> tables, problems = read_objects({}, SourcePaths(folder), {})
-    >>> tables.files, problems
-    ((), [])
-    """
+    """Make the tables of all valid objects; a damaged one is left out, with a problem."""
     try:
         return CTables(notes, paths, digests, exclusions), []
     except EvidenceError:

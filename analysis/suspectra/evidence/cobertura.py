@@ -23,19 +23,7 @@ _AGAIN = "write the report again"
 class CoberturaSource(LineSource):
     """Cobertura reports, one for each test.
 
-    Raises
-    ------
-    EvidenceError
-        By :meth:`read`, also when `location` is a single report, as it can't tell tests apart.
-
-    Examples
-    --------
-    >>> report = '<coverage><class filename="a.c"><lines><line number="3" hits="2"/></lines></class></coverage>'
-    >>> _ = (folder / "sum.xml").write_text(report)
-    >>> _ = (folder / "outcomes.json").write_text('{"sum": "failed"}')
-    >>> evidence = CoberturaSource(folder, folder).read()
-    >>> evidence.tests[0].name, evidence.files[0].line.tolist()
-    ('sum', [3])
+    Raises EvidenceError by read, also when `location` is a single report, as it can't tell tests apart.
     """
 
     suffixes = (".xml",)
@@ -44,10 +32,7 @@ class CoberturaSource(LineSource):
     def read(self) -> Evidence:
         """Read the current state of the reports.
 
-        Raises
-        ------
-        EvidenceError
-            When it is a single file, or nothing of the folder can be read.
+        Raises EvidenceError when it is a single file, or nothing of the folder can be read.
         """
         if self.location.is_file():
             cause = "a Cobertura report contains one profile of all tests together, which ranks nothing"
@@ -57,10 +42,7 @@ class CoberturaSource(LineSource):
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read one report.
 
-        Raises
-        ------
-        EvidenceError
-            When it can't be read, is not XML, or not of this format.
+        Raises EvidenceError when it can't be read, is not XML, or not of this format.
         """
         try:
             data = path.read_bytes()

@@ -14,26 +14,11 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 
 
 class Comparison(NamedTuple):
-    """What a failed assertion compared.
+    """What a failed assertion compared."""
 
-    Parameters
-    ----------
-    expected : str
-        The value on the right: pytest says so, and unittest leaves it open.
-    actual : str
-        The value on the left.
-    part : str, optional
-        The part of the values that these are, where the whole values are too long to be shown.
-
-    Examples
-    --------
-    >>> print(Comparison("6402", "6404", "cents"))
-    cents: expected 6402, actual 6404
-    """
-
-    expected: str
-    actual: str
-    part: str = ""
+    expected: str  # the value on the right: pytest says so, and unittest leaves it open
+    actual: str  # the value on the left
+    part: str = ""  # the part of the values that these are, where the whole values are too long to be shown
 
     def __str__(self) -> str:
         return f"{self.part + ': ' if self.part else ''}expected {self.expected}, actual {self.actual}"
@@ -42,25 +27,7 @@ class Comparison(NamedTuple):
     def from_stack(cls, stack: Stack) -> Comparison | None:
         """Read the values in the message of a failed assertion.
 
-        Parameters
-        ----------
-        stack : Stack
-            Of a failing test.
-
-        Returns
-        -------
-        Comparison or None
-            None where no assertion failed, or where it did not compare two values for equality.
-
-        Examples
-        --------
-        >>> print(Comparison.from_stack(Stack((), "AssertionError", "assert total(3) == 4", assertion=True)))
-        expected 4, actual total(3)
-        >>> cut = "assert Money(cents=6...'EUR') == Money(cents=6...'EUR')"
-        >>> print(Comparison.from_stack(Stack((), message=cut, assertion=True, details=("  cents: 6404 != 6402",))))
-        cents: expected 6402, actual 6404
-        >>> print(Comparison.from_stack(Stack((), "KeyError", "'DE' != 'FR'")))
-        None
+        None where no assertion failed, or where it did not compare two values for equality.
         """
         if not stack.assertion:
             return None

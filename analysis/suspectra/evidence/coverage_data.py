@@ -64,41 +64,7 @@ _REMAKE = "run the tests with coverage again"
 class CoverageData:
     """One open data file; use it in a ``with`` statement.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str
-        Its name in problems.
-
-    Attributes
-    ----------
-    files : list of (int, str)
-        Identifier and path of each measured file, as in the data.
-    contexts : dict of int to str
-        Contexts by identifier; the empty string is for code outside any context.
-    has_arcs : bool
-        Whether branches were measured: then the file has arcs instead of lines.
-    plugins : set of int
-        Identifiers of files that a plugin traced; they are not Python.
-
-    Raises
-    ------
-    EvidenceError
-        When the file can't be read, is not coverage data or is damaged.
-
-    Examples
-    --------
-    >>> import coverage
-    >>> data = coverage.CoverageData(basename=str(folder / ".coverage"))
-    >>> data.set_context("test_sum")
-    >>> data.add_lines({"cart.py": [1, 2]})
-    >>> data.write()
-    >>> with CoverageData(folder / ".coverage", ".coverage") as data:
-    ...     (number, path), = data.files
-    ...     (contexts, lines), = data.lines(number)
-    >>> path, lines.tolist(), [data.contexts[context] for context in contexts]
-    ('cart.py', [1, 2], ['test_sum', 'test_sum'])
+    Raises EvidenceError when the file can't be read, is not coverage data or is damaged.
     """
 
     def __init__(self, path: Path, name: str):
@@ -122,15 +88,7 @@ class CoverageData:
     def lines(self, file: int) -> Iterator[tuple[Ints, Ints]]:
         """Read the executed lines of a file, in chunks.
 
-        Parameters
-        ----------
-        file : int
-            Its identifier in the data file.
-
-        Yields
-        ------
-        context, line : ndarray of int64, shape (hits,)
-            Identifiers of contexts, and the lines that they executed.
+        Of shape (hits,).
         """
         with self._errors():
             query = "select max(length(numbits)) from line_bits where file_id = ?"
@@ -145,27 +103,7 @@ class CoverageData:
     def arcs(self, file: int) -> tuple[Ints, Ints, Ints]:
         """Read the executed arcs of a file.
 
-        Parameters
-        ----------
-        file : int
-            Its identifier in the data file.
-
-        Returns
-        -------
-        context, source, target : ndarray of int64, shape (hits,)
-            A negative source or target is the entry to, or the exit from, the code that starts on that line.
-
-        Examples
-        --------
-        >>> import coverage
-        >>> data = coverage.CoverageData(basename=str(folder / ".coverage"))
-        >>> data.set_context("test_sum")
-        >>> data.add_arcs({"cart.py": [(-1, 1), (1, -1)]})
-        >>> data.write()
-        >>> with CoverageData(folder / ".coverage", ".coverage") as data:
-        ...     _, source, target = data.arcs(data.files[0][0])
-        >>> source.tolist(), target.tolist()
-        ([-1, 1], [1, -1])
+        Of shape (hits,).
         """
         with self._errors():
             # packed into one integer, a row costs a third of what three columns cost
@@ -299,21 +237,7 @@ class CoverageData:
 def parallel_files(path: Path) -> list[Path]:
     """Find data files of single processes next to a data file, which are not combined yet.
 
-    Parameters
-    ----------
-    path : Path
-        The data file.
-
-    Returns
-    -------
-    list of Path
-        Sorted; empty if the folder can't be read.
-
-    Examples
-    --------
-    >>> (folder / ".coverage.host.1234.XabcdefX").touch()
-    >>> [path.name for path in parallel_files(folder / ".coverage")]
-    ['.coverage.host.1234.XabcdefX']
+    Sorted; empty if the folder can't be read.
     """
     try:
         return sorted(found for found in path.parent.glob(f"{path.name}.*.*") if _is_file(found))

@@ -20,58 +20,17 @@ from suspectra.spectrum import Edges
 
 @dataclass(frozen=True)
 class FileHits:
-    """Executed lines and arcs of one file, as in coverage.py's data.
+    """Executed lines and arcs of one file, as in coverage.py's data."""
 
-    Parameters
-    ----------
-    line_row, line : ndarray of int64, shape (k,)
-        Pairs of a test's row and a line that it executed, without repetition.
-    arc_row, source, target : ndarray of int64, shape (m,)
-        Rows of tests, with the arcs that they executed.
-
-    Examples
-    --------
-    >>> nothing = np.zeros(0, np.int64)
-    >>> FileHits(np.array([1, 1]), np.array([3, 4]), nothing, nothing, nothing).line.tolist()
-    [3, 4]
-    """
-
-    line_row: Ints
-    line: Ints
-    arc_row: Ints
-    source: Ints
-    target: Ints
+    line_row: Ints  # pairs of a test's row and a line that it executed, without repetition; shape (k,)
+    line: Ints  # pairs of a test's row and a line that it executed, without repetition; shape (k,)
+    arc_row: Ints  # rows of tests, with the arcs that they executed; shape (m,)
+    source: Ints  # rows of tests, with the arcs that they executed; shape (m,)
+    target: Ints  # rows of tests, with the arcs that they executed; shape (m,)
 
     @classmethod
     def from_data(cls, data: CoverageData, identifiers: Sequence[int], row_of: Callable[[Ints], Ints]) -> FileHits:
-        """Read the hits of a file.
-
-        Parameters
-        ----------
-        data : CoverageData
-            An open file.
-        identifiers : sequence of int
-            The file's identifiers in the data; several if it was measured in several folders.
-        row_of : callable
-            Maps contexts to rows, -1 for those without one: from ndarray to ndarray of int, both of shape (k,).
-
-        Returns
-        -------
-        FileHits
-            Without contexts that have no row.
-
-        Examples
-        --------
-        >>> import coverage
-        >>> data = coverage.CoverageData(basename=str(folder / ".coverage"))
-        >>> data.set_context("test_sum")
-        >>> data.add_arcs({"cart.py": [(3, 7)]})
-        >>> data.write()
-        >>> with CoverageData(folder / ".coverage", ".coverage") as data:
-        ...     hits = FileHits.from_data(data, [1], lambda contexts: np.zeros(len(contexts), np.int64))
-        >>> hits.line.tolist(), hits.source.tolist(), hits.target.tolist()
-        ([3, 7], [3], [7])
-        """
+        """Read the hits of a file."""
         parts = [cls._from_identifier(data, identifier, row_of) for identifier in identifiers]
         if len(parts) == 1:
             return parts[0]
@@ -95,38 +54,13 @@ class FileHits:
 
 
 class Hits:
-    """Collects the hits of files, and builds rows.
-
-    Parameters
-    ----------
-    rows : int
-        The number of rows.
-
-    Attributes
-    ----------
-    files : list of MeasuredFile
-        The files that were added.
-    count : int
-        The number of executed (test, statement) pairs.
-    too_long : list of str
-        Files with executed lines past their end.
-
-    Examples
-    --------
-    >>> nothing = np.zeros(0, np.int64)
-    >>> hits = Hits(rows=2)
-    >>> hits.add("cart.py", None, FileHits(np.array([0, 1]), np.array([3, 7]), nothing, nothing, nothing))
-    >>> [row.tolist() for row in hits.rows()], hits.files[0].line.tolist()
-    ([[0], [1]], [3, 7])
-    >>> hits.edges().edges.source.tolist()
-    []
-    """
+    """Collects the hits of files, and builds rows."""
 
     def __init__(self, rows: int):
         self._rows = rows
-        self.files: list[MeasuredFile] = []
-        self.count = 0
-        self.too_long: list[str] = []
+        self.files: list[MeasuredFile] = []  # the files that were added
+        self.count = 0  # the number of executed (test, statement) pairs
+        self.too_long: list[str] = []  # files with executed lines past their end
         self._statements = 0
         self._hits: list[tuple[Ints, Ints]] = []
         self._edges: list[tuple[int, Ints, Ints]] = []
@@ -134,17 +68,7 @@ class Hits:
         self._edge_count = 0
 
     def add(self, path: str, source: PythonSource | None, hits: FileHits) -> None:
-        """Add one file.
-
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-        source : PythonSource or None
-            The source; without it the statements are the executed lines.
-        hits : FileHits
-            The hits of the file.
-        """
+        """Add one file."""
         if source is None:
             line = distinct(hits.line).astype(np.int32)
             file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
@@ -178,20 +102,14 @@ class Hits:
     def rows(self) -> tuple[Row, ...]:
         """Build the rows over the statements of all files.
 
-        Returns
-        -------
-        tuple of ndarray of int32, shape (k,)
-            The sorted indices of each row's statements.
+        Of shape (k,). The sorted indices of each row's statements.
         """
         return _split(self._hits, self._rows)
 
     def edges(self) -> EdgeEvidence:
         """Convert the arcs to edges.
 
-        Returns
-        -------
-        EdgeEvidence
-            Each edge has the function that it leaves or enters. The first row, which is not of a test, is left out.
+        Each edge has the function that it leaves or enters. The first row, which is not of a test, is left out.
         """
         offsets = np.cumsum([0, *(len(file.functions) for file in self.files)])
         functions = []

@@ -43,31 +43,13 @@ _IMPORT = 0  # the row of code outside tests; the rows of tests follow
 class CoverageSource:
     """Reads ``.coverage`` and JUnit XML of one run of pytest or unittest as evidence.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder. Files outside it are not suspects, and are never opened.
-    coverage, junit : Path
-        The two files. Relative paths start at the workspace.
-
-    Notes
-    -----
     Reading again reuses the objects of unchanged parts, and returns the same evidence if no file changed.
-
-    Examples
-    --------
-    >>> source = CoverageSource(folder, Path(".coverage"), Path("results.xml"))
-    >>> [os.path.basename(path) for path in source.watched()]
-    ['.coverage', 'results.xml']
-    >>> source.read()
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: .coverage: there is no such file. Fix: …
     """
 
     def __init__(self, workspace: Path, coverage: Path, junit: Path):
-        self.workspace = Path(workspace)
-        self.coverage = self.workspace / coverage
-        self.junit = self.workspace / junit
+        self.workspace = Path(workspace)  # the folder. Files outside it are not suspects, and are never opened
+        self.coverage = self.workspace / coverage  # the two files. Relative paths start at the workspace
+        self.junit = self.workspace / junit  # the two files. Relative paths start at the workspace
         self.name = shown(self.workspace, self.coverage)
         self._watched = (os.path.realpath(self.coverage), os.path.realpath(self.junit))
         self._sources = Sources(self.workspace)
@@ -75,28 +57,11 @@ class CoverageSource:
         self._last: tuple[dict[str, Signature | None], Evidence] | None = None
 
     def watched(self) -> Sequence[str]:
-        """Return the two files.
-
-        Returns
-        -------
-        sequence of str
-            Absolute paths.
-        """
+        """Return the two files."""
         return list(self._watched)
 
     def names_tests(self) -> bool:
-        """Whether the data says which test executed a line; this needs contexts.
-
-        Returns
-        -------
-        bool
-            Also True for a file that can't be read, so that reading it reports why.
-
-        Examples
-        --------
-        >>> CoverageSource(folder, Path(".coverage"), Path("results.xml")).names_tests()
-        True
-        """
+        """Whether the data says which test executed a line; this needs contexts."""
         try:
             with CoverageData(self.coverage, self.name) as data:
                 return bool(_Contexts(data.contexts).tests)
@@ -106,15 +71,7 @@ class CoverageSource:
     def read(self) -> Evidence:
         """Read both files, and the statements of the measured sources.
 
-        Returns
-        -------
-        Evidence
-            The same object as long as no file changes.
-
-        Raises
-        ------
-        EvidenceError
-            When a file can't be read, or the two files can't be of the same run.
+        Raises EvidenceError when a file can't be read, or the two files can't be of the same run.
         """
         if self._last and self._states(self._last[1]) == self._last[0]:
             return self._last[1]

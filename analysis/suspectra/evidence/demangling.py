@@ -12,21 +12,6 @@ def demangled(name: str) -> str:
     """Return the source name of a C++ function, given its linker name.
 
     C names, and names that the parser does not support, such as those of lambdas, are returned unchanged.
-
-    Parameters
-    ----------
-    name : str
-        The linker's name.
-
-    Returns
-    -------
-    str
-        The name in the source.
-
-    Examples
-    --------
-    >>> demangled("_ZN4cart5totalEi"), demangled("_ZNK4cart5emptyEv"), demangled("main")
-    ('cart::total(int)', 'cart::empty() const', 'main')
     """
     if not name.startswith("_Z"):
         return name

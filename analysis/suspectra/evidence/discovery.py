@@ -131,37 +131,9 @@ def foreign_c_source(
 ) -> EvidenceSource:
     """Make a source of C or C++ evidence from other tools.
 
-    Parameters
-    ----------
-    workspace : Path
-        Paths of the evidence are made relative to it.
-    form : str
-        ``gcov`` (raw profiles, or gcov's JSON if the folder has no ``.gcda`` file), ``gcovr``, ``lcov`` or
-        ``cobertura``.
-    location : Path or str
-        The file or folder.
-    outcomes : Path or str, optional
-        How the tests ended; by default ``outcomes.json`` beside the evidence.
-    build : sequence of Path or str
-        Folders outside the workspace from which ``.gcno`` files may be read; for raw profiles.
-    mapping : iterable of str
-        ``THERE=HERE``: a folder on another machine, and the same folder on this one.
+    It has not been read yet.
 
-    Returns
-    -------
-    EvidenceSource
-        It has not been read yet.
-
-    Raises
-    ------
-    UsageError
-        When `mapping` is not of that form.
-
-    Examples
-    --------
-    >>> source = foreign_c_source(folder, "lcov", "all.info", outcomes="results.xml")
-    >>> [os.path.basename(path) for path in source.watched()]
-    ['all.info', 'results.xml']
+    Raises UsageError when `mapping` is not of that form.
     """
     from suspectra.evidence.source_paths import parse_mapping
 
@@ -194,22 +166,7 @@ def _holds_profiles(folder: Path) -> bool:
 def find_junit(workspace: Path) -> Path | None:
     """Find the newest JUnit XML file in the usual places of a workspace.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-
-    Returns
-    -------
-    Path or None
-        None if there is none.
-
-    Examples
-    --------
-    >>> (folder / "reports").mkdir()
-    >>> _ = (folder / "reports" / "results.xml").write_text("<testsuite/>")
-    >>> find_junit(folder).name
-    'results.xml'
+    None if there is none.
     """
     return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
 
@@ -335,19 +292,7 @@ def _modified(path: Path | str | None) -> int:
 def require_no_c(workspace: Path | str) -> None:
     """Refuse to choose tests of a workspace whose newest recording is of C or C++: they may have to be built first.
 
-    Parameters
-    ----------
-    workspace : Path or str
-        The folder.
-
-    Raises
-    ------
-    UsageError
-        When it is.
-
-    Examples
-    --------
-    >>> require_no_c(folder)
+    Raises UsageError when it is.
     """
     try:
         is_c = recorded_by(find_source(Path(workspace))) == "record-c"
@@ -361,40 +306,11 @@ def require_no_c(workspace: Path | str) -> None:
 def recorded_by(source: EvidenceSource | None) -> str:
     """Return the command that made a source's recording, ``record`` or ``record-c``.
 
-    Parameters
-    ----------
-    source : EvidenceSource or None
-        A source from :func:`find_source`.
-
-    Returns
-    -------
-    str
-        Empty for evidence of other tools, and for None.
-
-    Examples
-    --------
-    >>> recorded_by(find_source(folder, recording="old")), recorded_by(None)
-    ('record', '')
+    Empty for evidence of other tools, and for None.
     """
     return getattr(source, "recorded_by", "")
 
 
 def run_again_by(source: EvidenceSource | None) -> tuple[str, ...]:
-    """Return the command that runs the tests of a source's recording again.
-
-    Parameters
-    ----------
-    source : EvidenceSource or None
-        A source from :func:`find_source` that was read.
-
-    Returns
-    -------
-    tuple of str
-        As in the newest run: ``pytest``, or Python with a module or a script. Empty for any other evidence.
-
-    Examples
-    --------
-    >>> run_again_by(find_source(folder, recording="old")), run_again_by(None)
-    ((), ())
-    """
+    """Return the command that runs the tests of a source's recording again."""
     return getattr(source, "command", ())

@@ -446,27 +446,7 @@ def _innermost_candidate(stack: Stack, elements: Elements, candidates: Bools, kn
 
 @lru_cache(maxsize=8)
 def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
-    """Join the elements of all files to one table.
-
-    Parameters
-    ----------
-    files : tuple of MeasuredFile
-        The files, in the order of the columns.
-
-    Returns
-    -------
-    Elements
-        The table. A cache returns the same object for the same files.
-
-    Examples
-    --------
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> lines, outside = np.array([1, 2], np.int32), np.array([-1, -1], np.int32)
-    >>> files = tuple(MeasuredFile(path, None, lines, lines, outside, ()) for path in ("a.py", "b.py"))
-    >>> elements = join_files(files)
-    >>> elements.file.tolist(), elements.line.tolist()
-    ([0, 0, 1, 1], [1, 2, 1, 2])
-    """
+    """Join the elements of all files to one table."""
     sizes = [len(file.line) for file in files]
     functions: list[Function] = []
     offsets = []

@@ -35,50 +35,15 @@ def read_experiments(
 ) -> tuple[tuple[Experiment, ...], tuple[Problem, ...]]:
     """The experiments with the sources of a workspace as they are now.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    recorded : mapping of str to str, optional
-        The digests of sources when the tests were recorded, by path: with others, lines are not comparable.
+    In the order in which they were made; where one was made again, the last.
 
-    Returns
-    -------
-    experiments : tuple of Experiment
-        In the order in which they were made; where one was made again, the last.
-    problems : tuple of Problem
-        What could not be read, and what was left out.
-
-    Examples
-    --------
-    >>> read_experiments(folder)
-    ((), ())
+    What could not be read, and what was left out.
     """
     return _experiments(Boundary(workspace), lambda: recorded)
 
 
 def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
-    """The same evidence, with the experiments of its workspace.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        As its source has it.
-    workspace : Path
-        Where the log is looked for.
-
-    Returns
-    -------
-    Evidence
-        Its problems include those of the log.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-    >>> with_experiments(evidence, folder).experiments
-    ()
-    """
+    """The same evidence, with the experiments of its workspace."""
     experiments, problems = _experiments(Boundary(workspace), lambda: evidence.digests)
     if not experiments and not problems and not evidence.experiments:
         return evidence

@@ -14,28 +14,7 @@ from suspectra.quantity import many
 def add_slices(workspace: Path, made: Iterable[Logged[FailureSlice]]) -> None:
     """Add slices to the log; of a test, and of other sources, older ones are removed.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    made : iterable of Logged
-        The new ones.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be written.
-    RecordingError
-        When its folder is a link, or can't be made.
-
-    Examples
-    --------
-    >>> from hashlib import sha256
-    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
-    >>> digests = {"cart.py": sha256(b"total = 0").hexdigest()}
-    >>> add_slices(folder, [Logged("test_a", FailureSlice("test_a", {("cart.py", 1): 2}), digests)])
-    >>> SLICES.read(folder)[0][0].found.distance
-    {('cart.py', 1): 2}
+    Raises EvidenceError when it can't be written. Raises RecordingError when its folder is a link, or can't be made.
     """
     known = {one.test: one for one in SLICES.read(workspace)[0]} | {one.test: one for one in made}
     SLICES.write(workspace, known.values())

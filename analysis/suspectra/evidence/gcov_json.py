@@ -27,14 +27,6 @@ class GcovJsonSource(LineSource):
     """Reader of gcov's JSON, a file or folder for each test.
 
     The layout is that of :class:`~suspectra.evidence.line_tables.LineSource`.
-
-    Examples
-    --------
-    >>> file = {"file": "a.c", "functions": [], "lines": [{"line_number": 3, "count": 2, "branches": []}]}
-    >>> _ = (folder / "sum.gcov.json").write_text(json.dumps({"format_version": "2", "files": [file]}))
-    >>> _ = (folder / "outcomes.json").write_text('{"sum": "failed"}')
-    >>> GcovJsonSource(folder, folder).read().files[0].line.tolist()
-    [3]
     """
 
     suffixes = (".gcov.json.gz", ".gcov.json")
@@ -43,10 +35,7 @@ class GcovJsonSource(LineSource):
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read the file of one object.
 
-        Raises
-        ------
-        EvidenceError
-            When it can't be read, or is not what gcov writes.
+        Raises EvidenceError when it can't be read, or is not what gcov writes.
         """
         document = load_json(path, _AGAIN)
         if not isinstance(document, dict) or not isinstance(document.get("files"), list):
@@ -66,22 +55,7 @@ class GcovJsonSource(LineSource):
 
 
 def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
-    """Read the lines, branches and functions of one source, with gcov's field names.
-
-    Parameters
-    ----------
-    file : mapping of str to Any
-        One entry of ``files``.
-    into : FileLines
-        Lines are added to it.
-
-    Examples
-    --------
-    >>> lines = FileLines()
-    >>> read_gcov_file({"file": "a.c", "lines": [{"line_number": 3, "count": 2}]}, lines)
-    >>> lines.lines
-    {3: 2}
-    """
+    """Read the lines, branches and functions of one source, with gcov's field names."""
     for function in file.get("functions", ()):
         name = str(function.get("demangled_name") or demangled(function["name"]))
         into.functions[name] = (int(function["start_line"]), int(function.get("end_line", 0)))
@@ -94,24 +68,7 @@ def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
 
 
 class shaped:
-    """Converts errors in a document's structure to problems that name their place.
-
-    Parameters
-    ----------
-    path : Path
-        The document.
-    place : str
-        The place in it, for messages.
-    cure : str
-        The cure in messages.
-
-    Examples
-    --------
-    >>> with shaped(Path("sum.gcov.json"), "file 1", "run gcov again"):
-    ...     {"file": "a.c"}["lines"]
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: sum.gcov.json (file 1): field 'lines' is missing. Fix: …
-    """
+    """Converts errors in a document's structure to problems that name their place."""
 
     def __init__(self, path: Path, place: str, cure: str):
         self.path, self.place, self.cure = path, place, cure
@@ -128,28 +85,7 @@ class shaped:
 def load_json(path: Path, cure: str) -> Any:
     """Read a JSON file, compressed or not.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    cure : str
-        The cure in problems.
-
-    Returns
-    -------
-    Any
-        The document.
-
-    Raises
-    ------
-    EvidenceError
-        When it is empty, truncated, not JSON, or decompresses to more than a gigabyte.
-
-    Examples
-    --------
-    >>> _ = (folder / "sum.json.gz").write_bytes(gzip.compress(b'{"files": []}'))
-    >>> load_json(folder / "sum.json.gz", "write it again")
-    {'files': []}
+    Raises EvidenceError when it is empty, truncated, not JSON, or decompresses to more than a gigabyte.
     """
     try:
         data = path.read_bytes()

@@ -32,33 +32,7 @@ Mark = tuple[int, int, int]
 class GcovRawSource:
     """Profiles that ``GCOV_PREFIX`` separates by test.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder of the sources.
-    profiles : path
-        A folder with a subfolder for each test, named like the test (percent-encoded if that is not a valid file name).
-        It contains the ``.gcda`` files under the absolute paths of their objects.
-    outcomes : path or mapping, optional
-        How the tests ended: a file for :func:`~suspectra.evidence.outcomes.read_outcomes`, or results by name.
-        By default ``outcomes.json`` in `profiles`.
-    build : sequence of path
-        Folders outside the workspace from which ``.gcno`` files may be read.
-    mapping : iterable of (str, str)
-        Pairs of a folder on another machine and the same folder on this one, for objects and sources.
-    test_patterns : sequence of str
-        Patterns of source files with test code.
-
-    Raises
-    ------
-    EvidenceError
-        By :meth:`read`, when there are no profiles, or none that can be used.
-
-    Examples
-    --------
-    >>> source = GcovRawSource(folder, "profiles", outcomes={})
-    >>> source.watched() == [str(folder / "profiles")]
-    True
+    Raises EvidenceError by read, when there are no profiles, or none that can be used.
     """
 
     def __init__(
@@ -71,7 +45,7 @@ class GcovRawSource:
         mapping: Iterable[tuple[str, str]] = (),
         test_patterns: Sequence[str] = TEST_PATTERNS,
     ):
-        self.workspace = os.path.abspath(workspace)
+        self.workspace = os.path.abspath(workspace)  # the folder of the sources
         self.profiles = Path(self.workspace, profiles)
         self._outcomes = outcomes if outcomes is not None else self.profiles / "outcomes.json"
         self._paths = SourcePaths(self.workspace, mapping, test_patterns)
@@ -81,34 +55,16 @@ class GcovRawSource:
         self._read: dict[str, tuple[Mark, CObject, Profile]] = {}
 
     def watched(self) -> Sequence[str]:
-        """Return the folder of profiles, and the file of outcomes.
-
-        Returns
-        -------
-        sequence of str
-            Absolute paths.
-        """
+        """Return the folder of profiles, and the file of outcomes."""
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
         return [str(self.profiles), *outcomes]
 
     def read(self) -> Evidence:
         """Read the current state of the folder.
 
-        Returns
-        -------
-        Evidence
-            Rows of tests whose profiles did not change are the same objects.
+        Rows of tests whose profiles did not change are the same objects.
 
-        Raises
-        ------
-        EvidenceError
-            When there is no such folder, or nothing of it can be used.
-
-        Examples
-        --------
-        >>> GcovRawSource(folder, "profiles", outcomes={}).read()
-        Traceback (most recent call last):
-        suspectra.errors.EvidenceError: …/profiles: there is no such folder of profiles. Fix: run …
+        Raises EvidenceError when there is no such folder, or nothing of it can be used.
         """
         if not self.profiles.is_dir():
             cure = "run each test with GCOV_PREFIX=FOLDER/TEST, or use suspectra record-c"
@@ -176,29 +132,7 @@ class _Known:
 
 
 class NotesFolder:
-    """The ``.gcno`` files of profiles; each is read once, and again when it changes.
-
-    Parameters
-    ----------
-    paths : SourcePaths
-        Maps the folders of another machine.
-    build : sequence of path
-        Further folders from which notes may be read.
-
-    Examples
-    --------
-    >>> notes = NotesFolder(SourcePaths(folder, [("/build", "obj")]))
-    >>> (folder / "obj").mkdir()
-    >>> (folder / "obj" / "cart.gcno").touch()
-    >>> notes.path("/build/cart.gcda") == str(folder / "obj" / "cart.gcno")
-    True
-    >>> notes.begin()
-    >>> notes.find("/build/cart.gcda")
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: …/obj/cart.gcno: it is empty: the compiler was stopped …
-    >>> notes.objects
-    {}
-    """
+    """The ``.gcno`` files of profiles; each is read once, and again when it changes."""
 
     def __init__(self, paths: SourcePaths, build: Sequence[str | os.PathLike[str]] = ()):
         self._paths = paths
@@ -219,22 +153,9 @@ class NotesFolder:
     def find(self, profile: str, beside: str | None = None) -> CObject:
         """Read the notes of a profile.
 
-        Parameters
-        ----------
-        profile : str
-            The path to which the program wrote it, without the prefix.
-        beside : str, optional
-            Its current path; notes that were copied next to it are used if those of the build no longer exist.
+        The same object as long as the file does not change.
 
-        Returns
-        -------
-        CObject
-            The same object as long as the file does not change.
-
-        Raises
-        ------
-        EvidenceError
-            When they are missing, outside the permitted folders, or damaged.
+        Raises EvidenceError when they are missing, outside the permitted folders, or damaged.
         """
         home = self._home(profile)
         if home not in self._fresh:
@@ -252,20 +173,7 @@ class NotesFolder:
     def path(self, profile: str) -> str:
         """Find the notes of a profile, of any compiler.
 
-        Parameters
-        ----------
-        profile : str
-            The path to which the program wrote it, without the prefix.
-
-        Returns
-        -------
-        str
-            The ``.gcno`` file.
-
-        Raises
-        ------
-        EvidenceError
-            When they are missing, or outside the permitted folders.
+        Raises EvidenceError when they are missing, or outside the permitted folders.
         """
         home = self._home(profile)
         self._check_place(home, profile)
@@ -306,25 +214,7 @@ def _no_notes(home: str, profile: str) -> EvidenceError:
 
 
 def profile_files(folder: str | os.PathLike[str]) -> list[str]:
-    """List every ``.gcda`` file below a folder, sorted.
-
-    Parameters
-    ----------
-    folder : str or os.PathLike[str]
-        The folder; links to folders are not followed.
-
-    Returns
-    -------
-    list of str
-        Paths.
-
-    Examples
-    --------
-    >>> (folder / "obj").mkdir()
-    >>> (folder / "obj" / "cart.gcda").touch()
-    >>> profile_files(folder) == [str(folder / "obj" / "cart.gcda")]
-    True
-    """
+    """List every ``.gcda`` file below a folder, sorted."""
     return [path for path, _ in sorted(_marked_profiles(os.fspath(folder)))]
 
 
@@ -345,27 +235,7 @@ def _marked_profiles(folder: str) -> list[tuple[str, Mark]]:
 
 
 def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[dict[str, str], list[Problem]]:
-    """Compute the SHA-256 of the sources that did not change since they were compiled.
-
-    Parameters
-    ----------
-    objects : mapping of str to CObject
-        Objects by the path of their notes, whose modification time is that of the build.
-    paths : SourcePaths
-        Maps the compiler's paths to this machine.
-
-    Returns
-    -------
-    digests : dict of str to str
-        By path in the workspace.
-    problems : list of Problem
-        Sources that are missing, or changed since the build.
-
-    Examples
-    --------
-    >>> source_digests({}, SourcePaths(folder))
-    ({}, [])
-    """
+    """Compute the SHA-256 of the sources that did not change since they were compiled."""
     built: dict[str, int] = {}
     for path, compiled in objects.items():
         try:
@@ -399,26 +269,10 @@ _PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]*? -O([1-9sz]|fast)?(?=[ \0
 
 
 def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
-    r"""Report objects that were built with optimisation, according to their debug information.
+    """Report objects that were built with optimisation, according to their debug information.
 
     An object compiled with ``-g`` contains the compiler's options. Without it, only inlined functions show optimisation
     (:attr:`~suspectra.program.c_object.CObject.inlined`).
-
-    Parameters
-    ----------
-    objects : mapping of str to CObject
-        By the path of the notes.
-
-    Returns
-    -------
-    list of Problem
-        One for each object that was built with optimisation.
-
-    Examples
-    --------
-    >>> _ = (folder / "cart.o").write_bytes(b"GNU C17 14.2.0 -mtune=generic -O2 --coverage\0")
-    >>> [problem.place for problem in optimisation_problems({str(folder / "cart.gcno"): None})]
-    ['built with -O2']
     """
     problems = []
     for path in objects:
@@ -433,27 +287,7 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
 
 
 def mark_of(path: str | os.PathLike[str]) -> Mark:
-    """Return a value that changes when the file does.
-
-    Parameters
-    ----------
-    path : str or os.PathLike[str]
-        An existing file.
-
-    Returns
-    -------
-    Mark
-        Its inode, size and time of modification in nanoseconds.
-
-    Examples
-    --------
-    >>> path = folder / "cart.gcda"
-    >>> _ = path.write_bytes(b"oncg")
-    >>> before = mark_of(path)
-    >>> _ = path.write_bytes(b"oncg and more")
-    >>> mark_of(path) == before
-    False
-    """
+    """Return a value that changes when the file does."""
     stat = os.stat(path)
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 

@@ -24,15 +24,6 @@ class GcovrSource(LineSource):
     """Reader of gcovr's JSON, a file or folder for each test.
 
     The layout is that of :class:`~suspectra.evidence.line_tables.LineSource`.
-
-    Examples
-    --------
-    >>> import json
-    >>> file = {"file": "a.c", "lines": [{"line_number": 3, "count": 2, "branches": []}]}
-    >>> _ = (folder / "sum.json").write_text(json.dumps({"gcovr/format_version": "0.6", "files": [file]}))
-    >>> source = GcovrSource(folder, folder, outcomes={})
-    >>> source.parse(folder / "sum.json")[""]["a.c"].lines
-    {3: 2}
     """
 
     suffixes = (".json", ".json.gz")
@@ -41,10 +32,7 @@ class GcovrSource(LineSource):
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read one report.
 
-        Raises
-        ------
-        EvidenceError
-            When it can't be read, or is not a report of ``gcovr --json``.
+        Raises EvidenceError when it can't be read, or is not a report of `gcovr --json`.
         """
         document = load_json(path, _AGAIN)
         version = document.get("gcovr/format_version") if isinstance(document, dict) else None
@@ -61,32 +49,7 @@ class GcovrSource(LineSource):
 def gcovr_table(files: Sequence[Any], paths: SourcePaths, path: Path) -> dict[str, FileLines]:
     """Convert the files of a report to lines of the workspace's sources.
 
-    Parameters
-    ----------
-    files : sequence
-        The ``files`` of gcovr's report.
-    paths : SourcePaths
-        Maps the paths of the report to this machine.
-    path : Path
-        The path of the report, for messages.
-
-    Returns
-    -------
-    dict of str to FileLines
-        By path in the workspace; sources outside are left out.
-
-    Raises
-    ------
-    EvidenceError
-        When they have another form.
-
-    Examples
-    --------
-    >>> cart = {"file": "cart.c", "lines": [{"line_number": 3, "count": 2}]}
-    >>> header = {"file": "/usr/include/math.h", "lines": []}
-    >>> table = gcovr_table([cart, header], SourcePaths(folder), Path("sum.json"))
-    >>> {path: file.lines for path, file in table.items()}
-    {'cart.c': {3: 2}}
+    Raises EvidenceError when they have another form.
     """
     table: dict[str, FileLines] = {}
     for at, file in enumerate(files):

@@ -33,53 +33,20 @@ _WORST = (Verdict.FAILED, Verdict.ERROR, Verdict.XFAILED, Verdict.SKIPPED, Verdi
 
 @dataclass(frozen=True)
 class Case:
-    """One test case, with all its reports in the file.
+    """One test case, with all its reports in the file."""
 
-    Parameters
-    ----------
-    classname, name : str
-        The names in the report; pytest's classname is the module and the classes, joined with dots.
-    file : str
-        File of the test; empty unless the report has it (``junit_family=xunit1``).
-    line : int
-        First line of the test, counted from 1; 0 unless the report has it.
-    verdict : Verdict
-        How it ended.
-    phases : dict of str to str
-        Outcomes of ``setup``, ``call`` and ``teardown``, as far as the report has them.
-    message : str
-        The first line of the first failure.
-    seconds : float
-        Duration of all phases.
-    flaky : bool
-        Whether it was run again and passed.
-    crashed : bool
-        Whether its process crashed, so what it executed is lost.
-    failure : Failure or None
-        The first failure, as far as the report describes it.
-
-    Examples
-    --------
-    >>> call = Case("tests.test_cart", "test_sum", verdict=Verdict.FAILED, phases={"call": "failed"})
-    >>> teardown = Case("tests.test_cart", "test_sum", verdict=Verdict.ERROR, phases={"teardown": "failed"})
-    >>> both = call.merged(teardown)
-    >>> str(both), both.verdict.value, both.phases
-    ('tests.test_cart.test_sum', 'failed', {'call': 'failed', 'teardown': 'failed'})
-    >>> both.key
-    ('', 'tests.test_cart', 'test_sum')
-    """
-
-    classname: str
-    name: str
-    file: str = ""
-    line: int = 0
-    verdict: Verdict = Verdict.PASSED
+    classname: str  # the names in the report; pytest's classname is the module and the classes, joined with dots
+    name: str  # the names in the report; pytest's classname is the module and the classes, joined with dots
+    file: str = ""  # file of the test; empty unless the report has it (`junit_family=xunit1`)
+    line: int = 0  # first line of the test, counted from 1; 0 unless the report has it
+    verdict: Verdict = Verdict.PASSED  # how it ended
+    # outcomes of `setup`, `call` and `teardown`, as far as the report has them
     phases: dict[str, str] = field(default_factory=dict)
-    message: str = ""
-    seconds: float = 0.0
-    flaky: bool = False
-    crashed: bool = False
-    failure: Failure | None = None
+    message: str = ""  # the first line of the first failure
+    seconds: float = 0.0  # duration of all phases
+    flaky: bool = False  # whether it was run again and passed
+    crashed: bool = False  # whether its process crashed, so what it executed is lost
+    failure: Failure | None = None  # the first failure, as far as the report describes it
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -90,18 +57,7 @@ class Case:
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
     def merged(self, other: Case) -> Case:
-        """Merge two reports of one test: a failed call and a failed teardown, or a second run after a failure.
-
-        Parameters
-        ----------
-        other : Case
-            The later report.
-
-        Returns
-        -------
-        Case
-            With the worse of the two verdicts.
-        """
+        """Merge two reports of one test: a failed call and a failed teardown, or a second run after a failure."""
         passed = self.verdict is other.verdict is Verdict.PASSED
         verdict = min(self.verdict, other.verdict, key=_WORST.index)
         phases = self.phases | {k: v for k, v in other.phases.items() if self.phases.get(k) != "failed"}
@@ -120,53 +76,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Report:
-    """The content of a JUnit XML file.
+    """The content of a JUnit XML file."""
 
-    Parameters
-    ----------
-    cases : tuple of Case
-        In the order of the run.
-    problems : tuple of Problem
-        What is wrong with the file.
-
-    Examples
-    --------
-    >>> [str(case) for case in Report((Case("tests.test_cart", "test_sum"),)).cases]
-    ['tests.test_cart.test_sum']
-    """
-
-    cases: tuple[Case, ...]
-    problems: tuple[Problem, ...] = ()
+    cases: tuple[Case, ...]  # in the order of the run
+    problems: tuple[Problem, ...] = ()  # what is wrong with the file
 
 
 def read_junit(path: Path, name: str) -> Report:
     """Read the outcomes in a JUnit XML file in one pass.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str
-        The file's name in problems.
-
-    Returns
-    -------
-    Report
-        Without captured output.
-
-    Raises
-    ------
-    EvidenceError
-        When the file can't be read, is not JUnit XML, or declares entities. If a file is damaged after its first test
-        case, the cases before the damage are returned, with a problem.
-
-    Examples
-    --------
-    >>> case = '<testcase classname="tests.test_cart" name="test_sum"><failure message="assert 3 == 4"/></testcase>'
-    >>> _ = (folder / "results.xml").write_text(f"<testsuite>{case}</testsuite>")
-    >>> report = read_junit(folder / "results.xml", "results.xml")
-    >>> [(str(case), case.verdict.value, case.message) for case in report.cases]
-    [('tests.test_cart.test_sum', 'failed', 'assert 3 == 4')]
+    Raises EvidenceError when the file can't be read, is not JUnit XML, or declares entities. If a file is damaged after
+    its first test case, the cases before the damage are returned, with a problem.
     """
     builder = _Builder()
     parser = XMLParser(target=builder, forbid_dtd=True)
@@ -334,23 +254,7 @@ def _first_line(message: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Escape characters that are not allowed in XML, as pytest does.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Text that is valid in XML.
-
-    Examples
-    --------
-    >>> escaped("bell\x07")
-    'bell#x07'
-    """
+    """Escape characters that are not allowed in XML, as pytest does."""
     return _UNWRITABLE.sub(lambda match: f"#x{ord(match[0]):02X}" if match[0] <= "\xff" else _wide(match[0]), text)
 
 

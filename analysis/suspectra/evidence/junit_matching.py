@@ -14,25 +14,7 @@ from suspectra.evidence.junit import Case, escaped
 
 
 def address(node_id: str) -> tuple[str, str]:
-    """Return the classname and the name with which pytest reports a node id.
-
-    Parameters
-    ----------
-    node_id : str
-        With ``::`` between file, classes and function.
-
-    Returns
-    -------
-    classname : str
-        Module and classes, joined with dots.
-    name : str
-        With its parameters.
-
-    Examples
-    --------
-    >>> address("tests/test_cart.py::TestSum::test_all[a/b::c]")
-    ('tests.test_cart.TestSum', 'test_all[a/b::c]')
-    """
+    """Return the classname and the name with which pytest reports a node id."""
     path, bracket, parameters = node_id.partition("[")
     names = path.split("::")
     names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
@@ -42,53 +24,17 @@ def address(node_id: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Matching:
-    """Test cases and tests of the coverage data, joined.
+    """Test cases and tests of the coverage data, joined."""
 
-    Parameters
-    ----------
-    found : dict of str to list of Case
-        Cases by the name of the test; several if the coverage data does not distinguish them.
-    alone : tuple of Case
-        Cases without a test.
-    ambiguous : tuple of (Case, tuple of str)
-        Cases with several possible tests, and these.
-    missing : tuple of str
-        Tests without a case.
-
-    Examples
-    --------
-    >>> Matching({}, (), (), ("tests/test_cart.py::test_sum",)).missing
-    ('tests/test_cart.py::test_sum',)
-    """
-
+    # cases by the name of the test; several if the coverage data does not distinguish them
     found: dict[str, list[Case]]
-    alone: tuple[Case, ...]
-    ambiguous: tuple[tuple[Case, tuple[str, ...]], ...]
-    missing: tuple[str, ...]
+    alone: tuple[Case, ...]  # cases without a test
+    ambiguous: tuple[tuple[Case, tuple[str, ...]], ...]  # cases with several possible tests, and these
+    missing: tuple[str, ...]  # tests without a case
 
 
 def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
-    """Find the test of each case.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        From one file.
-    tests : iterable of str
-        Node ids, or the dotted names of coverage.py's ``dynamic_context = test_function``.
-
-    Returns
-    -------
-    Matching
-        The result of matching.
-
-    Examples
-    --------
-    >>> tests = ["tests/test_cart.py::test_sum", "tests/test_tax.py::test_vat"]
-    >>> matching = match([Case("tests.test_cart", "test_sum")], tests)
-    >>> list(matching.found), matching.missing
-    (['tests/test_cart.py::test_sum'], ('tests/test_tax.py::test_vat',))
-    """
+    """Find the test of each case."""
     tests = list(tests)
     index = _Index(tests)
     found: dict[str, list[Case]] = defaultdict(list)
@@ -152,20 +98,7 @@ def _same_end(one: str, other: str) -> bool:
 def is_node_id(test: str) -> bool:
     """Whether a name is pytest's node id rather than a dotted name.
 
-    Parameters
-    ----------
-    test : str
-        The name.
-
-    Returns
-    -------
-    bool
-        True if it contains ``::``.
-
-    Examples
-    --------
-    >>> is_node_id("tests/test_cart.py::test_sum"), is_node_id("tests.test_cart.test_sum")
-    (True, False)
+    True if it contains `::`.
     """
     return "::" in test
 
@@ -175,24 +108,7 @@ def node_id_of(case: Case, workspace: Path) -> str:
 
     The longest part of the classname that is a file of the workspace is the module, the rest are classes.
 
-    Parameters
-    ----------
-    case : Case
-        Of a report.
-    workspace : Path
-        The folder with its files.
-
-    Returns
-    -------
-    str
-        Without the ``.py`` of a module if no file fits.
-
-    Examples
-    --------
-    >>> (folder / "tests").mkdir()
-    >>> (folder / "tests" / "test_cart.py").touch()
-    >>> node_id_of(Case("tests.test_cart.TestSum", "test_all"), folder)
-    'tests/test_cart.py::TestSum::test_all'
+    Without the `.py` of a module if no file fits.
     """
     parts = case.classname.split(".") if case.classname else []
     if case.file:

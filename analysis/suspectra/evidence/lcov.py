@@ -14,18 +14,10 @@ _AGAIN = "capture it again with lcov --capture --test-name NAME"
 
 
 class LcovSource(LineSource):
-    r"""Tracefiles: a single one with all tests by ``TN:``, or one for each test.
+    """Tracefiles: a single one with all tests by ``TN:``, or one for each test.
 
     In ``TN:``, lcov replaces characters other than letters, digits and underscores by underscores. Outcomes are looked
     up by either form of a name.
-
-    Examples
-    --------
-    >>> records = ["TN:sum", "SF:a.c", "DA:3,2", "end_of_record", "TN:empty", "SF:a.c", "DA:3,0", "end_of_record"]
-    >>> _ = (folder / "all.info").write_text("\n".join(records))
-    >>> tables = LcovSource(folder, "all.info", outcomes={}).parse(folder / "all.info")
-    >>> {test: table["a.c"].lines for test, table in tables.items()}
-    {'sum': {3: 2}, 'empty': {3: 0}}
     """
 
     suffixes = (".info", ".lcov")
@@ -38,10 +30,7 @@ class LcovSource(LineSource):
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read one tracefile.
 
-        Raises
-        ------
-        EvidenceError
-            When it can't be read, or is not of this format.
+        Raises EvidenceError when it can't be read, or is not of this format.
         """
         try:
             text = path.read_bytes().decode("utf-8", "surrogateescape")

@@ -25,40 +25,16 @@ from suspectra.spectrum import EdgeKind, Edges
 
 @dataclass
 class FileLines:
-    """One test's counts in one source file.
+    """One test's counts in one source file."""
 
-    Parameters
-    ----------
-    lines : dict of int to int
-        How often each executable line ran.
-    branches : dict of (line, number) to int
-        How often each outcome of the branches on a line was taken; numbered from 0 within the line.
-    functions : dict of str to (line, end_line)
-        Lines of each function; `end_line` is 0 if the format does not say.
-
-    Examples
-    --------
-    >>> file = FileLines()
-    >>> file.add(3, 2)
-    >>> file.add(3, 1)
-    >>> file.lines
-    {3: 3}
-    """
-
-    lines: dict[int, int] = field(default_factory=dict)
+    lines: dict[int, int] = field(default_factory=dict)  # how often each executable line ran
+    # how often each outcome of the branches on a line was taken; numbered from 0 within the line
     branches: dict[tuple[int, int], int] = field(default_factory=dict)
+    # lines of each function; `end_line` is 0 if the format does not say
     functions: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, line: int, count: int) -> None:
-        """Add to the count of a line, which may have several (instances of a template).
-
-        Parameters
-        ----------
-        line : int
-            Counted from 1.
-        count : int
-            Number of executions, not negative.
-        """
+        """Add to the count of a line, which may have several (instances of a template)."""
         self.lines[line] = self.lines.get(line, 0) + count
 
 
@@ -68,25 +44,10 @@ LineTable = Mapping[str, FileLines]
 
 @dataclass(frozen=True, eq=False)
 class TableRow:
-    """A test and its line table.
+    """A test and its line table."""
 
-    Parameters
-    ----------
-    result : TestResult
-        How it ended.
-    table : LineTable
-        The same object as long as its file does not change.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import Verdict
-    >>> row = TableRow(TestResult("sum", Verdict.FAILED), {"a.c": FileLines({3: 2, 4: 0})})
-    >>> row.table["a.c"].lines
-    {3: 2, 4: 0}
-    """
-
-    result: TestResult
-    table: LineTable
+    result: TestResult  # how it ended
+    table: LineTable  # the same object as long as its file does not change
 
 
 class LineAssembler:
@@ -94,50 +55,23 @@ class LineAssembler:
 
     Branch outcomes become edges with the line as `source` and ``-1 - number`` as `target`, since these formats do not
     name basic blocks; there are no flow graphs then.
-
-    Parameters
-    ----------
-    paths : SourcePaths
-        Maps the paths of the evidence to this machine.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import Verdict
-    >>> rows = [TableRow(TestResult("sum", Verdict.FAILED), {"a.c": FileLines({3: 2, 4: 0})})]
-    >>> evidence = LineAssembler(SourcePaths(folder)).evidence("by hand", rows, [])
-    >>> evidence.files[0].line.tolist(), evidence.rows[0].tolist()
-    ([3, 4], [0])
     """
 
     def __init__(self, paths: SourcePaths):
-        self.paths = paths
+        self.paths = paths  # maps the paths of the evidence to this machine
         self._shape: tuple[object, ...] | None = None
         self._rows: dict[int, tuple[LineTable, Row, Row, Ints]] = {}
 
     def evidence(
         self,
         source: str,
-        rows: Sequence[TableRow],
+        rows: Sequence[TableRow],  # one for each test, in the order of the evidence
         problems: Iterable[Problem],
-        digests: Mapping[str, str] | None = None,
+        digests: Mapping[str, str] | None = None,  # SHA-256 of the sources, by path in the workspace, if known
     ) -> Evidence:
         """Build evidence from the current tables.
 
-        Parameters
-        ----------
-        source : str
-            The name of the evidence in messages.
-        rows : sequence of TableRow
-            One for each test, in the order of the evidence.
-        problems : iterable of Problem
-            Problems of reading; more may be added.
-        digests : mapping of str to str, optional
-            SHA-256 of the sources, by path in the workspace, if known.
-
-        Returns
-        -------
-        Evidence
-            With edges if the format has branches.
+        With edges if the format has branches.
         """
         self._lay_out([row.table for row in rows], digests or {})
         known = {id(row.table): self._rows.get(id(row.table)) or self._row(row.table) for row in rows}
@@ -210,34 +144,7 @@ class _Parsed:
 class LineSource:
     """Coverage files in a folder: a file or a folder of files for each test; or a single file with all tests.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder of the sources.
-    location : path
-        The file, or the folder with entries named like the tests (percent-encoded if a name is not a valid file name).
-    outcomes : path or mapping, optional
-        How the tests ended; by default ``outcomes.json`` in or next to `location`.
-    mapping : iterable of (str, str)
-        Pairs of a folder on another machine and the same folder on this one.
-    test_patterns : sequence of str
-        Patterns of source files with test code.
-
-    Raises
-    ------
-    EvidenceError
-        By :meth:`read`, when nothing can be read.
-
-    Examples
-    --------
-    >>> class Plain(LineSource):
-    ...     suffixes = (".txt",)
-    ...     def parse(self, path):
-    ...         return {"": {"a.c": FileLines({int(line): 1 for line in path.read_text().split()})}}
-    >>> _ = (folder / "sum.txt").write_text("3 4")
-    >>> _ = (folder / "outcomes.json").write_text('{"sum": "failed"}')
-    >>> Plain(folder, folder).read().files[0].line.tolist()
-    [3, 4]
+    Raises EvidenceError by read, when nothing can be read.
     """
 
     suffixes: tuple[str, ...] = ()
@@ -255,7 +162,7 @@ class LineSource:
         mapping: Iterable[tuple[str, str]] = (),
         test_patterns: Sequence[str] = TEST_PATTERNS,
     ):
-        self.workspace = os.path.abspath(workspace)
+        self.workspace = os.path.abspath(workspace)  # the folder of the sources
         self.location = Path(self.workspace, location)
         folder = self.location if self.location.is_dir() else self.location.parent
         self._outcomes = outcomes if outcomes is not None else folder / "outcomes.json"
@@ -267,71 +174,27 @@ class LineSource:
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read one file.
 
-        Parameters
-        ----------
-        path : Path
-            A file of `location`.
+        A table for each test, by name; under '' if the file names no test.
 
-        Returns
-        -------
-        mapping of str to LineTable
-            A table for each test, by name; under '' if the file names no test.
-
-        Raises
-        ------
-        EvidenceError
-            When it can't be read, or is not of the format.
+        Raises EvidenceError when it can't be read, or is not of the format.
         """
         raise NotImplementedError
 
     def written(self, name: str) -> str:
-        """Return the form of a test's name in the format.
-
-        Parameters
-        ----------
-        name : str
-            The name in the outcomes.
-
-        Returns
-        -------
-        str
-            The name in the coverage file.
-
-        Examples
-        --------
-        >>> LineSource(folder, "all.info", outcomes={}).written("test sum")
-        'test sum'
-        """
+        """Return the form of a test's name in the format."""
         return name
 
     def watched(self) -> Sequence[str]:
-        """Return the coverage files, and the file of outcomes.
-
-        Returns
-        -------
-        sequence of str
-            Absolute paths.
-
-        Examples
-        --------
-        >>> [os.path.basename(path) for path in LineSource(folder, "all.info", outcomes="results.xml").watched()]
-        ['all.info', 'results.xml']
-        """
+        """Return the coverage files, and the file of outcomes."""
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
         return [str(self.location), *outcomes]
 
     def read(self) -> Evidence:
         """Read the current state of the files.
 
-        Returns
-        -------
-        Evidence
-            Tables of files that did not change are the same objects.
+        Tables of files that did not change are the same objects.
 
-        Raises
-        ------
-        EvidenceError
-            When no file, or not the outcomes, can be read.
+        Raises EvidenceError when no file, or not the outcomes, can be read.
         """
         outcomes = self._outcomes
         if not isinstance(outcomes, Mapping):
@@ -421,36 +284,11 @@ def _merge(into: dict[str, FileLines], table: LineTable) -> None:
 def measured_file(
     path: str,
     lines: Sequence[int],
-    functions: Mapping[str, tuple[int, int]],
+    functions: Mapping[str, tuple[int, int]],  # first and last line by name; 0 for an unknown last line
     is_test: bool,
-    digest: str | None = None,
+    digest: str | None = None,  # SHA-256 of the file as it was run, if known
 ) -> MeasuredFile:
-    """Make a file of single-line statements. A function without a last line extends to the next one.
-
-    Parameters
-    ----------
-    path : str
-        In the workspace.
-    lines : sequence of int
-        Ascending, counted from 1.
-    functions : mapping of str to (int, int)
-        First and last line by name; 0 for an unknown last line.
-    is_test : bool
-        Whether it is test code.
-    digest : str, optional
-        SHA-256 of the file as it was run, if known.
-
-    Returns
-    -------
-    MeasuredFile
-        The measured file.
-
-    Examples
-    --------
-    >>> file = measured_file("a.c", [2, 3, 7], {"total": (1, 4), "main": (6, 0)}, is_test=False)
-    >>> file.function.tolist(), file.functions
-    ([0, 0, 1], (('total', 1, 4), ('main', 6, 7)))
-    """
+    """Make a file of single-line statements. A function without a last line extends to the next one."""
     line = np.array(lines, np.int32)
     spans = sorted((max(first, 1), last, name) for name, (first, last) in functions.items())
     starts = [first for first, _, _ in spans] + [int(line[-1]) + 1]

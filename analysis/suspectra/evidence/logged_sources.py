@@ -18,24 +18,9 @@ MAX_LOG = 64 << 20
 def read_log(boundary: Boundary, log: str) -> tuple[bytes, Problem | None]:
     """Read a log.
 
-    Parameters
-    ----------
-    boundary : Boundary
-        Of the workspace.
-    log : str
-        Its path there.
+    Empty if there is none.
 
-    Returns
-    -------
-    data : bytes
-        Empty if there is none.
-    problem : Problem or None
-        Why it was not read.
-
-    Examples
-    --------
-    >>> read_log(Boundary(folder), ".suspectra/experiments/log.jsonl")
-    (b'', None)
+    Why it was not read.
     """
     real = boundary.real(log)
     if real is None:
@@ -55,39 +40,14 @@ def read_log(boundary: Boundary, log: str) -> tuple[bytes, Problem | None]:
 
 
 class LoggedSources:
-    """Says whether sources are still what they were.
-
-    Parameters
-    ----------
-    boundary : Boundary
-        Of the workspace.
-    recorded : mapping of str to str
-        The digests of sources when the tests were recorded, by path; None where that is not known.
-
-    Examples
-    --------
-    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
-    >>> LoggedSources(Boundary(folder), {}).hold({"cart.py": hashlib.sha256(b"total = 1").hexdigest()})
-    False
-    """
+    """Says whether sources are still what they were."""
 
     def __init__(self, boundary: Boundary, recorded: Mapping[str, str | None]):
         self._boundary, self._recorded = boundary, recorded
         self._current: dict[str, str] = {}  # digests of sources as they are
 
     def hold(self, digests: Mapping[str, object]) -> bool:
-        """Whether all sources are what they were, and what they were when the tests were recorded.
-
-        Parameters
-        ----------
-        digests : mapping of str to str
-            By path.
-
-        Returns
-        -------
-        bool
-            False without any.
-        """
+        """Whether all sources are what they were, and what they were when the tests were recorded."""
         return bool(digests) and all(
             self._digest(path) == digest and (self._recorded.get(path) or digest) == digest
             for path, digest in digests.items()

@@ -19,22 +19,6 @@ class MeasuredPaths:
 
     Data from another machine or a container has other folders. Then the folder of which most files exist in the
     workspace is mapped to the workspace.
-
-    Parameters
-    ----------
-    workspace : Path
-        The folder that paths are relative to.
-    raw : sequence of str
-        The paths of all files in the data.
-
-    Examples
-    --------
-    >>> (folder / "cart.py").touch()
-    >>> paths = MeasuredPaths(folder, ["/build/shop/cart.py"])
-    >>> paths.resolve("/build/shop/cart.py"), paths.resolve("/usr/lib/json.py")
-    ('cart.py', None)
-    >>> paths.named("/build/shop/other.py"), paths.problems("coverage data")[0].cause
-    ('other.py', 'it was recorded in another folder, /build/shop, which is taken for the workspace')
     """
 
     def __init__(self, workspace: Path, raw: Sequence[str]):
@@ -48,15 +32,7 @@ class MeasuredPaths:
     def resolve(self, raw: str) -> str | None:
         """Find a file of the data.
 
-        Parameters
-        ----------
-        raw : str
-            The path in the data.
-
-        Returns
-        -------
-        str or None
-            Relative to the workspace; None if it is outside.
+        Relative to the workspace; None if it is outside.
         """
         path = self._here(raw)
         if path is None:
@@ -69,15 +45,7 @@ class MeasuredPaths:
     def named(self, raw: str) -> str | None:
         """Find a file that is not necessarily in the data.
 
-        Parameters
-        ----------
-        raw : str
-            A path on the machine on which the tests ran.
-
-        Returns
-        -------
-        str or None
-            Relative to the workspace; None if it is outside.
+        Relative to the workspace; None if it is outside.
         """
         path = self._here(raw)
         return self._there(raw) if path is None else path
@@ -88,18 +56,7 @@ class MeasuredPaths:
         return self._boundary.relative("/".join(_parts(raw)[len(self._root) :]))
 
     def problems(self, name: str) -> list[Problem]:
-        """Report problems of the paths that were resolved.
-
-        Parameters
-        ----------
-        name : str
-            The name of the data.
-
-        Returns
-        -------
-        list of Problem
-            Files outside the workspace, and a folder that was mapped to it.
-        """
+        """Report problems of the paths that were resolved."""
         found = []
         if self._elsewhere and self._root is not None:
             cause = f"it was recorded in another folder, {'/'.join(self._root)}, which is taken for the workspace"

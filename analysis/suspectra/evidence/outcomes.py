@@ -38,29 +38,9 @@ _WORDS = {
 
 
 def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
-    r"""Read the outcomes of a run.
+    """Read the outcomes of a run.
 
-    Parameters
-    ----------
-    path : path
-        JUnit XML (``.xml``), in which a test is known by its ``name``, or by ``classname.name`` if the name is not
-        unique; JSON (an object of test names and verdicts); or text with ``verdict name`` on each line.
-
-    Returns
-    -------
-    dict of str to TestResult
-        The results by name.
-
-    Raises
-    ------
-    EvidenceError
-        When the file can't be read, or has something that is not a verdict.
-
-    Examples
-    --------
-    >>> _ = (folder / "outcomes.txt").write_text("passed sum\nfailed empty")
-    >>> {name: result.verdict.value for name, result in read_outcomes(folder / "outcomes.txt").items()}
-    {'sum': 'passed', 'empty': 'failed'}
+    Raises EvidenceError when the file can't be read, or has something that is not a verdict.
     """
     path = Path(path)
     try:
@@ -77,20 +57,7 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
 def failure_texts(path: str | os.PathLike[str]) -> list[str]:
     """Read the texts of failures in a JUnit report.
 
-    Parameters
-    ----------
-    path : path
-        The path of the report.
-
-    Returns
-    -------
-    list of str
-        Messages and texts; empty if the report can't be read.
-
-    Examples
-    --------
-    >>> failure_texts("no-such-report.xml")
-    []
+    Messages and texts; empty if the report can't be read.
     """
     try:
         root = parse_xml(Path(path).read_bytes(), path, "")
@@ -102,20 +69,7 @@ def failure_texts(path: str | os.PathLike[str]) -> list[str]:
 def read_failures(path: str | os.PathLike[str]) -> dict[str, Failure]:
     """Read where tests failed from a JUnit report.
 
-    Parameters
-    ----------
-    path : path
-        The path of the report.
-
-    Returns
-    -------
-    dict of str to Failure
-        Failures by the name of the test in :func:`read_outcomes`; empty if the report can't be read.
-
-    Examples
-    --------
-    >>> read_failures("no-such-report.xml")
-    {}
+    Failures by the name of the test in read_outcomes; empty if the report can't be read.
     """
     try:
         root = parse_xml(Path(path).read_bytes(), path, "")
@@ -141,32 +95,7 @@ def _texts(found: Element) -> tuple[str, str]:
 def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Element:
     """Parse an XML document that is not trusted.
 
-    Parameters
-    ----------
-    data : bytes or str
-        The document.
-    path : str or os.PathLike[str]
-        Its name in messages.
-    cure : str
-        The cure in messages.
-
-    Returns
-    -------
-    Element
-        The root; no entity is expanded, and no other file is read.
-
-    Raises
-    ------
-    EvidenceError
-        When it is not XML, or declares entities.
-
-    Examples
-    --------
-    >>> parse_xml("<testsuite/>", "results.xml", "run the tests again").tag
-    'testsuite'
-    >>> parse_xml("<testsuite>", "results.xml", "run the tests again")
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: results.xml: it is not XML: no element found: line 1, column 11. Fix: …
+    Raises EvidenceError when it is not XML, or declares entities.
     """
     try:
         return ElementTree.fromstring(data)

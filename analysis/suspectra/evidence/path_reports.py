@@ -17,33 +17,7 @@ from suspectra.spectrum import Spectrum
 def add_report(workspace: Path, test: str, technique: str, lines: Iterable[Line], sources: Mapping[str, str]) -> None:
     """Add a report to the log; those of other sources are removed.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    test : str
-        The name of the failing test.
-    technique : str
-        That of the search; the report replaces an earlier one by it about the same test.
-    lines : iterable of (str, int)
-        What it names, in its order.
-    sources : mapping of str to str
-        The digests of the sources that the test loads, by path.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be written.
-    RecordingError
-        When its folder is a link, or can't be made.
-
-    Examples
-    --------
-    >>> from hashlib import sha256
-    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
-    >>> add_report(folder, "test_a", "apg", [("cart.py", 1)], {"cart.py": sha256(b"total = 0").hexdigest()})
-    >>> PATHS.read(folder)[0][0].found.lines
-    {'apg': (('cart.py', 1),)}
+    Raises EvidenceError when it can't be written. Raises RecordingError when its folder is a link, or can't be made.
     """
     known = {one.test: one for one in PATHS.read(workspace)[0]}
     before = known[test].found.lines if test in known else {}
@@ -52,28 +26,7 @@ def add_report(workspace: Path, test: str, technique: str, lines: Iterable[Line]
 
 
 def executed_sources(workspace: Path, spectrum: Spectrum, test: str) -> dict[str, str]:
-    """Say what the sources look like that a recorded test executes.
-
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    spectrum : Spectrum
-        Which tests execute what.
-    test : str
-        The name of the test.
-
-    Returns
-    -------
-    dict of str to str
-        Digests by path.
-
-    Examples
-    --------
-    >>> _ = (folder / "program").write_bytes(b"total = 0")
-    >>> list(executed_sources(folder, Spectrum.from_matrix([[1], [0]], failed=[True, False]), "t1"))
-    ['program']
-    """
+    """Say what the sources look like that a recorded test executes."""
     read, elements = SourceReader(workspace), spectrum.elements
     files = {elements.files[file] for file in elements.file[spectrum.rows[spectrum.test_index[test]]].tolist()}
     return {file: sha256(text).hexdigest() for file in sorted(files) if (text := read(file)) is not None}

@@ -22,66 +22,26 @@ ThingT = TypeVar("ThingT")
 
 @dataclass(frozen=True, eq=False)
 class Logged(Generic[ThingT]):
-    """What is known of a test, with the digests of the sources that it loaded.
+    """What is known of a test, with the digests of the sources that it loaded."""
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    found : object
-        What is known.
-    sources : mapping of str to str
-        Digests by path.
-
-    Examples
-    --------
-    >>> Logged("test_a", 7, {"cart.py": "0f"}).found
-    7
-    """
-
-    test: str
-    found: ThingT
-    sources: Mapping[str, str]
+    test: str  # its name
+    found: ThingT  # what is known
+    sources: Mapping[str, str]  # digests by path
 
 
 @dataclass(frozen=True)
 class PerTestLog(Generic[ThingT]):
-    """How a log is read and written.
+    """How a log is read and written."""
 
-    Parameters
-    ----------
-    name : str
-        Of the file, in the folder of experiments.
-    attribute : str
-        The attribute of evidence for what it contains.
-    encode : callable
-        Gives what JSON can have, besides the test and the sources.
-    decode : callable
-        The reverse, from the test's name and the entry; raises ValueError, TypeError, LookupError or AttributeError
-        for a damaged one.
-    left_out : callable
-        Says what a number of lines is that were made with other sources, such as ``2 slices were made``.
-    made_by : str
-        The command that makes it.
-
-    Examples
-    --------
-    >>> numbers = PerTestLog("n.jsonl", "slices", lambda n: {"n": n}, lambda _, one: one["n"], str, "suspectra rank")
-    >>> numbers.path, numbers.read(folder)
-    ('.suspectra/experiments/n.jsonl', ((), ()))
-    >>> from hashlib import sha256
-    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
-    >>> numbers.write(folder, [Logged("test_a", 7, {"cart.py": sha256(b"total = 0").hexdigest()})])
-    >>> numbers.read(folder)[0][0].found
-    7
-    """
-
-    name: str
-    attribute: str
-    encode: Callable[[ThingT], Mapping[str, object]]
+    name: str  # of the file, in the folder of experiments
+    attribute: str  # the attribute of evidence for what it contains
+    encode: Callable[[ThingT], Mapping[str, object]]  # gives what JSON can have, besides the test and the sources
+    # the reverse, from the test's name and the entry; raises ValueError, TypeError, LookupError or AttributeError for a
+    # damaged one
     decode: Callable[[str, Mapping[str, Any]], ThingT]
+    # says what a number of lines is that were made with other sources, such as `2 slices were made`
     left_out: Callable[[int], str]
-    made_by: str
+    made_by: str  # the command that makes it
 
     @property
     def path(self) -> str:
@@ -93,20 +53,7 @@ class PerTestLog(Generic[ThingT]):
     ) -> tuple[tuple[Logged[ThingT], ...], tuple[Problem, ...]]:
         """Read what fits the sources of a workspace as they are now.
 
-        Parameters
-        ----------
-        workspace : Path
-            The folder.
-        recorded : callable, optional
-            Returns the digests of sources when the tests were recorded, by path: with others, lines are not comparable.
-            Not called where there is no log.
-
-        Returns
-        -------
-        found : tuple of Logged
-            One for each test.
-        problems : tuple of Problem
-            What could not be read, and what was left out.
+        What could not be read, and what was left out.
         """
         boundary = Boundary(workspace)
         data, problem = read_log(boundary, self.path)
@@ -132,28 +79,7 @@ class PerTestLog(Generic[ThingT]):
         return tuple(found.values()), problems
 
     def added_to(self, evidence: Evidence, workspace: Path) -> Evidence:
-        """The same evidence, with what the log of its workspace says.
-
-        Parameters
-        ----------
-        evidence : Evidence
-            As its source has it.
-        workspace : Path
-            Where the log is looked for.
-
-        Returns
-        -------
-        Evidence
-            Its problems include those of the log.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from suspectra.evidence.failure_slices import SLICES
-        >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-        >>> SLICES.added_to(evidence, folder) is evidence
-        True
-        """
+        """The same evidence, with what the log of its workspace says."""
         logged, problems = self.read(workspace, lambda: evidence.digests)
         if not (logged or problems or getattr(evidence, self.attribute)):
             return evidence
@@ -163,19 +89,8 @@ class PerTestLog(Generic[ThingT]):
     def write(self, workspace: Path, logged: Iterable[Logged[ThingT]]) -> None:
         """Replace the log; readers see the old or the new one.
 
-        Parameters
-        ----------
-        workspace : Path
-            The folder.
-        logged : iterable of Logged
-            All that it shall contain.
-
-        Raises
-        ------
-        EvidenceError
-            When it can't be written.
-        RecordingError
-            When its folder is a link, or can't be made.
+        Raises EvidenceError when it can't be written. Raises RecordingError when its folder is a link, or can't be
+        made.
         """
         root = make_recording_folder(os.path.realpath(workspace), FOLDER)
         try:

@@ -43,52 +43,14 @@ OUT_OF_TIME = "The time was up before all points were compared: give more second
 
 
 class CauseTransitions(PathSearcher):
-    r"""Looks for the cause transitions between a failing test and the passing one with most in common.
-
-    Parameters
-    ----------
-    setting : PathSetting
-        What the search is about.
-
-    Attributes
-    ----------
-    technique : str
-        The name of the technique.
-    statements : Statements
-        Has recorded the runs.
-    notes : list of str
-        What is to be said besides.
-
-    Examples
-    --------
-    The passing test has another price:
-
-    >>> import sys
-    >>> from suspectra.experiments.path_techniques import TECHNIQUES
-    >>> from suspectra.experiments.recorded_paths import Paths
-    >>> from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-    >>> _ = (folder / "cart.py").write_text("def total(price):\n    vat = price // 5\n    return price + vat\n")
-    >>> source = "from cart import total\n\ndef test_a():\n    assert total(20) < 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(source + "\ndef test_b():\n    assert total(2) < 20\n")
-    >>> test, passing = FailingTest("test_cart.py::test_a", "test_cart.py"), ["test_cart.py::test_b"]
-    >>> kinds = TECHNIQUES["cause-transitions"].kinds
-    >>> tests = RepeatedTests([sys.executable, "-m", "pytest"], folder, [test], kinds, passing)
-    >>> searcher = CauseTransitions(PathSetting(test, tests, Paths(folder), passing))
-    >>> import time
-    >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 60))
-    >>> for one in report.transitions:
-    ...     print(one.location.short, [(cause.place, cause.failing, cause.passing) for cause in one.places])
-    cart.py:2 [('price', '20', '2')]
-    cart.py:3 []
-    >>> tests.close()
-    """
+    """Looks for the cause transitions between a failing test and the passing one with most in common."""
 
     technique = "cause-transitions"
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self.statements = Statements()
-        self.notes: list[str] = []
+        self.statements = Statements()  # has recorded the runs
+        self.notes: list[str] = []  # what is to be said besides
         self._compared = 0
         self._harm: list[str] = []
         self._in_vain: dict[tuple[object, ...], list[StatePair]] = {}  # pairs without a chain, by the reason
@@ -229,26 +191,7 @@ class CauseTransitions(PathSearcher):
 
 
 def question_about(step: Transition) -> str:
-    """Ask whether the cause of a transition is right.
-
-    Parameters
-    ----------
-    step : Transition
-        One with places.
-
-    Returns
-    -------
-    str
-        A question to be answered by yes or no.
-
-    Examples
-    --------
-    >>> from suspectra.location import Location
-    >>> from suspectra.paths.transitions import CausePlace
-    >>> place = CausePlace("base", "fee", "502", "500")
-    >>> question_about(Transition(Location("fee.py", 10, 10), 3, (place,), False, ()))
-    '`base` is 502 in fee, after fee.py:10 the 3rd time: right?'
-    """
+    """Ask whether the cause of a transition is right."""
     places = " and ".join(f"`{one.place}` is {one.failing} in {one.function}" for one in step.places)
     time_ = "" if step.instance == 1 else f" the {ordinal(step.instance)} time"
     return f"{places}, {'before' if step.first else 'after'} {step.location.short}{time_}: right?"

@@ -44,56 +44,15 @@ def trace_dependences(
     runs: Runs,
     test: str,
     only: Collection[tuple[str, int]] | None = None,
-    suspects: Collection[tuple[str, int]] = (),
+    suspects: Collection[tuple[str, int]] = (),  # those to which the trace is limited if a whole one would be too long
     seconds: float = TRACED_S,
     most: int = MAX_NODES,
     recorded: Mapping[str, str | None] = MappingProxyType({}),
     exception: str = "",
 ) -> DependenceTrace:
-    r"""Trace the dependences of a failing test.
+    """Trace the dependences of a failing test.
 
-    Parameters
-    ----------
-    runs : Runs
-        A machine that was made for the kind `KIND`.
-    test : str
-        Its name.
-    only : collection of (str, int), optional
-        Files and lines whose functions are traced, besides test code; all unless given.
-    suspects : collection of (str, int)
-        Those to which the trace is limited if a whole one would be too long.
-    seconds : float
-        How long the test may take.
-    most : int
-        How many nodes the trace may have.
-    recorded : mapping of str to str, optional
-        The digests that sources had when the test was recorded, by path. With others the lines would not be those of
-        the recording, so the test is not traced.
-    exception : str, optional
-        The type of the exception with which it failed when it was recorded; empty if that is not known.
-
-    Returns
-    -------
-    DependenceTrace
-        With all dependences.
-
-    Raises
-    ------
-    EvidenceError
-        When there is nothing to trace, or when a source has changed, with cause and cure.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.experiments.machine import Machine
-    >>> _ = (folder / "cart.py").write_text("def total(prices):\n    found = sum(prices)\n    return found\n")
-    >>> test = "from cart import total\n\ndef test_total():\n    assert total([20]) == 21\n"
-    >>> _ = (folder / "test_cart.py").write_text(test)
-    >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_total"
-    >>> with Machine(command, folder, "test_cart.py", [name], (KIND,)) as machine:
-    ...     trace = trace_dependences(machine, name)
-    >>> [(trace.sites[site].line, text) for site, text in zip(trace.graph.site, trace.value) if text == "20"]
-    [(2, '20'), (2, '20'), (3, '20')]
+    Raises EvidenceError when there is nothing to trace, or when a source has changed, with cause and cure.
     """
     _require_recorded(runs.sources, recorded)
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
@@ -177,15 +136,7 @@ def _error(cause: str, cure: str) -> EvidenceError:
 def _read_columns(path: Path) -> dict[str, Ints]:
     """Read the columns that a traced process wrote.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    dict of str to ndarray of int32, shape (k,) or (k, columns)
-        By the names of the columns; ``outcome`` is int8.
+    Of shape (k,).
     """
     import numpy as np
 
@@ -227,55 +178,9 @@ class _Texts(Sequence[str]):
 def trace_of(
     test: str, answer: TracedRun, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
 ) -> DependenceTrace:
-    r"""What was traced.
+    """What was traced.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    answer : TracedRun
-        What the machine answered.
-    columns : mapping of str to ndarray of int32, shape (k,) or (k, columns)
-        As `_read_columns` gives them.
-    source_of : callable
-        Given a path, returns the source as it was run, or None.
-    notices : sequence of str
-        Sentences about what is left out.
-
-    Returns
-    -------
-    DependenceTrace
-        With all dependences.
-
-    Raises
-    ------
-    EvidenceError
-        When there is nothing between the test and its failure.
-
-    Examples
-    --------
-    A run in this process, of a function that a machine would have called for a test:
-
-    >>> import numpy as np
-    >>> from suspectra_recorder.experiments.dependences.tracer import Tracer
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> source, space = b"def total(price):\n    vat = 20\n    return price + vat\n", {}
-    >>> tracer = Tracer(lambda path: False)
-    >>> exec(ExperimentHook(Scope(str(folder)), [tracer]).code(str(folder / "cart.py"), "cart.py", source), space)
-    >>> state = tracer.start(0)
-    >>> _ = space["total"](100)
-    >>> tracer.stop()
-    >>> columns = {name: np.array(part, np.int32) for name, part in state.columns.parts.items()}
-    >>> for name, width in _WIDTHS.items():
-    ...     columns[name] = columns[name].reshape(-1, width)
-    >>> answer = {"sources": [one.table for one in tracer.sources], "texts": state.columns.texts, "failure": 2}
-    >>> answer.update(phase="call", threads=0, processes=[], imported=0, left_out_imports=False)
-    >>> trace = trace_of("test_total", answer, columns, {"cart.py": source}.get)
-    >>> [trace.sites[site].line for site in trace.graph.site], list(trace.value)
-    ([1, 2, 3], ['', '20', '120'])
-    >>> trace.graph.sources_of(2).tolist()
-    [0, 1]
+    Raises EvidenceError when there is nothing between the test and its failure.
     """
     import numpy as np
 
@@ -316,20 +221,12 @@ def trace_of(
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """The places of a run, and what they read and bind.
-
-    Parameters
-    ----------
-    sites : tuple of Site
-    names : Names
-    is_test, decides : ndarray of bool, shape (sites,)
-        Which are in test code; and which are decisions, or where functions begin.
-    """
+    """The places of a run, and what they read and bind."""
 
     sites: tuple[Site, ...]
     names: Names
-    is_test: Bools
-    decides: Bools
+    is_test: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
+    decides: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
 
     @classmethod
     def from_sources(cls, sources: Sequence[SourceTable]) -> _Tables:

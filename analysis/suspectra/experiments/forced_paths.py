@@ -38,26 +38,12 @@ FIRST_AT_ONCE = 4
 
 @dataclass
 class _State:
-    """How far a search is.
+    """How far a search is."""
 
-    Parameters
-    ----------
-    run : TurnableRun
-        The failing run.
-    tried : int
-        How many runs there were.
-    left_out : int
-        How many sets were not tried, since one decision keeps another from being made as before.
-    at_once : int
-        How many candidates are tried before the next answer is looked at.
-    instances : dict
-        By the positions that were turned, where later decisions are in that run.
-    """
-
-    run: TurnableRun
-    tried: int = 0
-    left_out: int = 0
-    at_once: int = FIRST_AT_ONCE
+    run: TurnableRun  # the failing run
+    tried: int = 0  # how many runs there were
+    left_out: int = 0  # how many sets were not tried, since one decision keeps another from being made as before
+    at_once: int = FIRST_AT_ONCE  # how many candidates are tried before the next answer is looked at
 
     def __post_init__(self) -> None:
         self.instances: dict[tuple[int, ...], dict[int, int]] = {}
@@ -84,78 +70,21 @@ class _State:
 
 
 class ForcedPaths(PathSearcher):
-    """Turns decisions of a failing test until it passes.
-
-    Parameters
-    ----------
-    setting : PathSetting
-        What the search is about.
-
-    Attributes
-    ----------
-    tried_together : int
-        Of how many decisions all sets were tried: 1 once all were turned alone.
-    is_final : bool
-        Whether a run passes, and not only since a check raises no error in it.
-
-    Examples
-    --------
-    A test that passes if the only decision of the program comes out the other way:
-
-    >>> import time
-    >>> from suspectra.experiments.recorded_paths import Paths, EventSite
-    >>> from suspectra.experiments.repeated_tests import FailingTest
-    >>> from suspectra.experiments.runs import Runs
-    >>> from suspectra.location import Location
-    >>> from suspectra.paths.path import Path
-    >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0, keep=False):
-    ...         return [self.answer(job) for job in jobs]
-    ...     def answer(self, job):
-    ...         turned = job["kind"] == "switch" or job.get("switched")
-    ...         ended = {"outcome": "passed" if turned else "failed", "exception": "", "seconds": 0.01}
-    ...         return {**ended, "decisions": [0], "sites": [("cart.py", 0, [("if", 2, 4, 2, 8, False)])]}
-    ...     def close(self):
-    ...         pass
-    >>> class Known(Paths):
-    ...     def path(self, answer):
-    ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
-    ...         return Path.from_events([(number, -1, int(answer["outcome"] == "passed"))])
-    >>> class Tests(dict):
-    ...     def machine(self, name, end):
-    ...         return OneDecision()
-    >>> tests = Tests(test_price=RepeatedTest("test_price", OneDecision()))
-    >>> setting = PathSetting(FailingTest("test_price", "test_cart.py"), tests, Known(folder), [])
-    >>> searcher = ForcedPaths(setting)
-    >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
-    >>> [(place.location.short, place.wanted) for place in report.report], report.complete, searcher.is_final
-    ([('cart.py:2', True)], True, True)
-    """
+    """Turns decisions of a failing test until it passes."""
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self.tried_together = 0
+        self.tried_together = 0  # of how many decisions all sets were tried: 1 once all were turned alone
         self._found: PathReport | None = None
         self._first_condition = ""  # with which the test passes since a check raises no error
-        self.is_final = False
+        self.is_final = False  # whether a run passes, and not only since a check raises no error in it
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Turn decisions until the test passes. If only a check was left out, other single ones are still tried.
 
-        Parameters
-        ----------
-        limits : PathSearchLimits
-            When to stop.
+        After each run, and after all decisions were turned alone. The last one says whether the search is complete.
 
-        Yields
-        ------
-        PathReport
-            After each run, and after all decisions were turned alone. The last one says whether the search is complete.
-
-        Raises
-        ------
-        EvidenceError
-            When two runs of the test differ, or it makes no decision that could be turned.
+        Raises EvidenceError when two runs of the test differ, or it makes no decision that could be turned.
         """
         test = self.setting.tests[self.setting.test.name]
         path = self.record(test.test, keep=test.repeats).path

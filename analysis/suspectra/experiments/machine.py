@@ -36,61 +36,9 @@ _ANSWER_S = 5.0
 
 
 class Machine(Runs):
-    r"""A process that has collected some tests of a module, and waits.
+    """A process that has collected some tests of a module, and waits.
 
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    workspace : Path
-        Where it runs.
-    file : str
-        The test module, relative to the workspace.
-    tests : sequence of str
-        The node ids of its tests that will be asked for.
-    kinds : sequence of str
-        The kinds of jobs that will be asked for, besides those that need no preparation.
-    excluded : sequence of str
-        The names of markers; tests that have one are never run.
-    original : Path, optional
-        The folder whose copy `workspace` is.
-    notices : list of Problem, optional
-        A list that others have, too, to which notices are added.
-    end : float
-        When the tests have to be collected, as ``time.monotonic`` has it.
-    meanwhile : callable
-        Called while they are collected.
-
-    Attributes
-    ----------
-    tests : frozenset of str
-        Those that were collected.
-    sources : mapping of str to str
-        The digests of the sources of the workspace that were loaded, by path.
-    notices : list of Problem
-        What is different from a run by pytest itself.
-    threads : tuple of str
-        The names of threads that were started before the tests, and do not run in them.
-
-    Raises
-    ------
-    EvidenceError
-        When the tests can't be collected.
-    TimeIsUp
-        When they are not collected in time.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "cart.py").write_text("def price(free):\n    return 0 if free else 20\n")
-    >>> test = "from cart import price\n\ndef test_price():\n    assert price(True) == 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(test)
-    >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_price"
-    >>> with Machine(command, folder, "test_cart.py", [name]) as machine:
-    ...     switch = {"kind": "switch", "file": "cart.py", "number": 0, "instance": 1, "action": "other"}
-    ...     answers = machine.ask(name, [{"kind": "plain"}, switch], steps=100, seconds=10)
-    >>> [answer["outcome"] for answer in answers], sorted(machine.sources)
-    (['failed', 'passed'], ['cart.py', 'test_cart.py'])
+    Raises EvidenceError when the tests can't be collected. Raises TimeIsUp when they are not collected in time.
     """
 
     together = True
@@ -102,7 +50,7 @@ class Machine(Runs):
         file: str,
         tests: Sequence[str],
         kinds: Sequence[str] = (),
-        excluded: Sequence[str] = (),
+        excluded: Sequence[str] = (),  # the names of markers; tests that have one are never run
         original: Path | None = None,
         notices: list[Problem] | None = None,
         end: float = math.inf,
@@ -133,11 +81,13 @@ class Machine(Runs):
         except BaseException:
             self.close()
             raise
-        self.tests = frozenset(greeting["tests"])
+        self.tests = frozenset(greeting["tests"])  # those that were collected
+        # what is different from a run by pytest itself
         self.notices: list[Problem] = [] if notices is None else notices
         self.notices += _left_out(greeting["left_out"], self.notices)
+        # the names of threads that were started before the tests, and do not run in them
         self.threads = tuple(greeting["threads"])
-        self.sources = greeting["sources"]
+        self.sources = greeting["sources"]  # the digests of the sources of the workspace that were loaded, by path
         self._greeted = greeting
 
     def _greeting(self, file: str, end: float) -> Greeting:
@@ -212,43 +162,19 @@ class Machine(Runs):
 
 
 class FreshRuns(Runs):
-    r"""Runs a test in a new process each time; slow, and all there is where programs can't fork.
-
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    workspace : Path
-        Where it runs.
-    file : str
-        The test module, relative to the workspace.
-    excluded : sequence of str
-        The names of markers; tests that have one are never run.
-    original : Path, optional
-        The folder whose copy `workspace` is.
-    notices : list of Problem, optional
-        A list that others have, too, to which notices are added.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "test_cart.py").write_text("def test_price():\n    assert 20 > 21\n")
-    >>> runs = FreshRuns([sys.executable, "-m", "pytest"], folder, "test_cart.py")
-    >>> answer, = runs.ask("test_cart.py::test_price", [{"kind": "plain"}], steps=100, seconds=10)
-    >>> answer["outcome"], answer["exception"]
-    ('failed', 'AssertionError')
-    """
+    """Runs a test in a new process each time; slow, and all there is where programs can't fork."""
 
     def __init__(
         self,
         command: Sequence[str],
         workspace: Path,
         file: str,
-        excluded: Sequence[str] = (),
+        excluded: Sequence[str] = (),  # the names of markers; tests that have one are never run
         original: Path | None = None,
         notices: list[Problem] | None = None,
     ):
         self._original = str(original or workspace)
+        # a list that others have, too, to which notices are added
         self.notices: list[Problem] = [] if notices is None else notices
         self._command, self.workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
@@ -302,34 +228,7 @@ class FreshRuns(Runs):
 def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf) -> Request:
     """What a machine is asked.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    jobs : sequence of Job
-        A run each.
-    steps : int
-        How many decisions a run may make.
-    seconds : float
-        How long a run may take.
-    end : float
-        When all of them have to be over, as ``time.monotonic`` has it.
-
-    Returns
-    -------
-    Request
-        With the limits of the machine.
-
-    Raises
-    ------
-    TimeIsUp
-        When there is no time left.
-
-    Examples
-    --------
-    >>> asked = request("test_cart", [{"kind": "trace"}], steps=1000, seconds=10)
-    >>> asked["jobs"], asked["memory"] >> 30
-    ([{'kind': 'trace'}], 2)
+    Raises TimeIsUp when there is no time left.
     """
     what: Request = {
         "test": test,
@@ -353,20 +252,7 @@ def _gone() -> SuspectraError:
 
 
 def _noticed(answer: RunAnswer, known: Sequence[Problem]) -> list[Problem]:
-    """What is different in a run from one by pytest itself.
-
-    Parameters
-    ----------
-    answer : RunAnswer
-        How it ended.
-    known : sequence of Problem
-        What was said before.
-
-    Returns
-    -------
-    list of Problem
-        What is new.
-    """
+    """What is different in a run from one by pytest itself."""
     slow = [
         Problem("", "", f"each run sets up {fixture} anew, which takes long", "choose tests that do without it")
         for fixture in answer.get("slow_fixtures", ())
@@ -383,20 +269,7 @@ def _for_doctests(file: str, tests: Iterable[str]) -> list[str]:
 
 
 def _left_out(failures: Mapping[str, str], known: Sequence[Problem]) -> list[Problem]:
-    """The files in which nothing is altered or traced.
-
-    Parameters
-    ----------
-    failures : mapping of str to str
-        Why they could not be instrumented, by file.
-    known : sequence of Problem
-        What was said before.
-
-    Returns
-    -------
-    list of Problem
-        One for each file of which nothing was said.
-    """
+    """The files in which nothing is altered or traced."""
     whole = "report it; the file runs as it is, and nothing in it is altered or traced"
     functions = "switch that off to have them altered or traced, too"
     found = [

@@ -37,69 +37,24 @@ MAX_ALIKE = 3
 
 
 class Places(Protocol):
-    """Knows what the statements of paths are, as :class:`~suspectra.experiments.recorded_paths.Paths` does.
-
-    Examples
-    --------
-    >>> [name for name in vars(Places) if not name.startswith("_")]
-    ['reported']
-    """
+    """Knows what the statements of paths are, as :class:`~suspectra.experiments.recorded_paths.Paths` does."""
 
     def reported(self, path: Path, position: int, wanted: bool | None) -> ReportedPlace:
-        """Say what an event of a failing run is.
-
-        Parameters
-        ----------
-        path : Path
-            The failing run.
-        position : int
-            Of the event.
-        wanted : bool or None
-            How it comes out in a run that passes.
-
-        Returns
-        -------
-        ReportedPlace
-            With how often it was executed by then.
-        """
+        """Say what an event of a failing run is."""
 
 
 class NearPath(NamedTuple):
-    """A passing test, compared with the failing one.
+    """A passing test, compared with the failing one."""
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    differing : int
-        In how many events the runs differ, as far as the failing one goes.
-    aligned : int
-        How many events of the failing run have a counterpart.
-    shared : int
-        How many events of the failing run come before the first that differs.
-    parts : ReportedPlace or None
-        The first event that differs; None where the failing run has ended before, or takes the same path.
-    differences : tuple of ReportedPlace
-        The decisions that came out differently, in the order of the failing run.
-    nearness : tuple of int
-        Orders distances as paper 001 does, nearest first.
-    behind : int, optional
-        How many events the passing test has behind the last one that both have.
-
-    Examples
-    --------
-    >>> NearPath("test_b", 0, 12, 12, None, (), (0,), behind=3).same_path
-    True
-    """
-
-    test: str
-    differing: int
-    aligned: int
-    shared: int
+    test: str  # its name
+    differing: int  # in how many events the runs differ, as far as the failing one goes
+    aligned: int  # how many events of the failing run have a counterpart
+    shared: int  # how many events of the failing run come before the first that differs
+    # the first event that differs; None where the failing run has ended before, or takes the same path
     parts: ReportedPlace | None
-    differences: tuple[ReportedPlace, ...]
-    nearness: tuple[int, ...]
-    behind: int = 0
+    differences: tuple[ReportedPlace, ...]  # the decisions that came out differently, in the order of the failing run
+    nearness: tuple[int, ...]  # orders distances as paper 001 does, nearest first
+    behind: int = 0  # how many events the passing test has behind the last one that both have
 
     @property
     def same_path(self) -> bool:
@@ -108,13 +63,7 @@ class NearPath(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Which test it is, and how long it goes the same way.
-
-        Examples
-        --------
-        >>> NearPath("test_b", 1, 12, 11, None, (), (-2,)).summary
-        'test_b passes, and goes the same way for the first 11 decisions and calls.'
-        """
+        """Which test it is, and how long it goes the same way."""
         if self.shared == 0:
             return f"{self.test} passes, and goes another way from the beginning."
         first = "decision or call" if self.shared == 1 else _in_words(self.shared)
@@ -122,50 +71,15 @@ class NearPath(NamedTuple):
 
     @property
     def report(self) -> tuple[ReportedPlace, ...]:
-        """The decisions that came out differently, each once; where there are none, the event where the runs part.
-
-        Examples
-        --------
-        >>> from suspectra.location import Location
-        >>> place = ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True)
-        >>> NearPath("test_b", 1, 12, 11, place, (), (-2,)).report[0].location.short
-        'cart.py:8'
-        """
+        """The decisions that came out differently, each once; where there are none, the event where the runs part."""
         return tuple(grouped(self.differences)) or (() if self.parts is None else (self.parts,))
 
 
 class NearPaths:
-    """The passing tests that were compared with a failing one, and what is to be said of them.
-
-    Parameters
-    ----------
-    test : str
-        The failing test.
-    passing : sequence of str
-        The names of passing tests, those first whose coverage is nearest.
-    order : Order
-        What makes a path near.
-
-    Attributes
-    ----------
-    compared : list of NearPath
-        The tests that were compared, and pass when they run alone.
-
-    Examples
-    --------
-    >>> near = NearPaths("test_a", ["test_b"], Order.FEWEST)
-    >>> near.compared.append(NearPath("test_b", 1, 12, 11, None, (), (-2,)))
-    >>> import time
-    >>> limits, problems = PathSearchLimits(time.monotonic() + 10), []
-    >>> _ = list(near.search(limits, lambda name: None, partial(near.report, 12), problems))
-    >>> print(*problems)
-    test_b does not pass when it runs alone, so it was not compared. Fix: record the tests again
-    >>> near.report(12, pending=0, left=0).summary
-    'test_b passes, and goes the same way for the first 11 decisions and calls.'
-    """
+    """The passing tests that were compared with a failing one, and what is to be said of them."""
 
     def __init__(self, test: str, passing: Sequence[str], order: Order):
-        self.compared: list[NearPath] = []
+        self.compared: list[NearPath] = []  # the tests that were compared, and pass when they run alone
         self._test, self._passing, self._order = test, tuple(passing), order
 
     def search(
@@ -173,26 +87,9 @@ class NearPaths:
         limits: PathSearchLimits,
         compared: Callable[[str], NearPath | None],
         report: Callable[[int, int], PathReport],
-        problems: list[Problem],
+        problems: list[Problem],  # gets why tests were not compared
     ) -> Generator[PathReport]:
-        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set.
-
-        Parameters
-        ----------
-        limits : PathSearchLimits
-            When to end.
-        compared : callable
-            Runs the test of this name, and compares its path; gives None if the test does not pass.
-        report : callable
-            Given how many tests are still to be compared, and how many are not to be compared, reports the nearest one.
-        problems : list of Problem
-            Gets why tests were not compared.
-
-        Yields
-        ------
-        PathReport
-            Before each test, and at the end.
-        """
+        """Compare one passing test after the other, `MAX_PASSING` unless another limit is set."""
         chosen = self._passing[: limits.candidates or MAX_PASSING]
         left = len(self._passing) - len(chosen)
         for done, name in enumerate(chosen):
@@ -213,22 +110,7 @@ class NearPaths:
         yield report(0, left)
 
     def report(self, events: int, pending: int, left: int) -> PathReport:
-        """Report the nearest one.
-
-        Parameters
-        ----------
-        events : int
-            The length of the failing test's path.
-        pending : int
-            How many tests are still to be compared.
-        left : int
-            How many are not to be compared.
-
-        Returns
-        -------
-        PathReport
-            Without the time.
-        """
+        """Report the nearest one."""
         nearest = self.nearest
         return PathReport(
             "nearest-path",
@@ -277,14 +159,6 @@ class NearPaths:
         """The nearest path of those that differ; None if there is none yet.
 
         One that does something else from the beginning is only taken where there is no other, however short it is.
-
-        Examples
-        --------
-        >>> near = NearPaths("test_a", ["test_b", "test_c"], Order.FEWEST)
-        >>> for test, differing in (("test_b", 3), ("test_c", 1)):
-        ...     near.compared.append(NearPath(test, differing, 12, 11, None, (), (-2,)))
-        >>> near.nearest.test
-        'test_c'
         """
         others = [one for one in self.compared if not one.same_path]
         return min(others, key=self._key, default=None)
@@ -297,43 +171,11 @@ class NearPaths:
 
 
 class NearestPath(PathSearcher):
-    """Compares the path of a failing test with those of passing ones.
-
-    Parameters
-    ----------
-    setting : PathSetting
-        What the search is about.
-
-    Attributes
-    ----------
-    near : NearPaths
-        The tests that were compared.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from suspectra.experiments.recorded_paths import Paths, EventSite, RecordedPath
-    >>> from suspectra.experiments.repeated_tests import FailingTest
-    >>> from suspectra.experiments.answers import Answer
-    >>> from suspectra.location import Location
-    >>> class Known(Paths):
-    ...     def record(self, runs, test, seconds, end, keep=False):
-    ...         number = self.number("cart.py", "decision", 0, EventSite("if", Location("cart.py", 2, 2), 4, ""))
-    ...         outcome, taken = (Outcome.FAILED, 1) if test == "test_free" else (Outcome.PASSED, 0)
-    ...         return RecordedPath(Answer(outcome, 0.1, ""), Path.from_events([(number, -1, taken)]))
-    >>> test, machines = FailingTest("test_free", "test_cart.py"), SimpleNamespace(machine=lambda name, end: None)
-    >>> searcher = NearestPath(PathSetting(test, machines, Known(folder), ["test_price"]))
-    >>> import time
-    >>> *_, report = searcher.search(PathSearchLimits(time.monotonic() + 10))
-    >>> report.summary
-    'test_price passes, and goes another way from the beginning.'
-    >>> [(place.location.short, place.outcome, place.wanted) for place in report.report]
-    [('cart.py:2', True, False)]
-    """
+    """Compares the path of a failing test with those of passing ones."""
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self.near = NearPaths(setting.test.name, setting.passing, setting.options.order)
+        self.near = NearPaths(setting.test.name, setting.passing, setting.options.order)  # the tests that were compared
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare one passing test after the other."""
@@ -350,23 +192,7 @@ class NearestPath(PathSearcher):
 
 
 def not_passing(test: str) -> Problem:
-    """Say that a test was not compared, as it does not pass.
-
-    Parameters
-    ----------
-    test : str
-        Its name.
-
-    Returns
-    -------
-    Problem
-        With its cure.
-
-    Examples
-    --------
-    >>> print(not_passing("test_b"))
-    test_b does not pass when it runs alone, so it was not compared. Fix: record the tests again
-    """
+    """Say that a test was not compared, as it does not pass."""
     cause = f"{test} does not pass when it runs alone, so it was not compared"
     return Problem("", "", cause, "record the tests again")
 
@@ -374,24 +200,8 @@ def not_passing(test: str) -> Problem:
 def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
     """Put passing tests in the order in which they are compared with a failing one.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Which tests execute what.
-    test : str
-        The failing test.
-
-    Returns
-    -------
-    list of str
-        The names of all passing tests: those first that execute nearly what the failing one does, and of tests that
-        execute the same statements `MAX_ALIKE` before all others.
-
-    Examples
-    --------
-    >>> matrix = [[1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]]
-    >>> nearest_tests(Spectrum.from_matrix(matrix, failed=[True, False, False, False, False, False]), "t1")
-    ['t2', 't3', 't4', 't6', 't5']
+    The names of all passing tests: those first that execute nearly what the failing one does, and of tests that execute
+    the same statements `MAX_ALIKE` before all others.
     """
     executed = np.zeros(len(spectrum.elements), bool)
     executed[spectrum.rows[spectrum.test_index[test]]] = True
@@ -406,29 +216,7 @@ def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
 
 
 def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
-    """Compare the path of a failing run with that of a passing one.
-
-    Parameters
-    ----------
-    failing, passing : Path
-        Whose statements have the same numbers.
-    paths : Places
-        Knows what their statements are.
-    test : str
-        The name of the passing test.
-
-    Returns
-    -------
-    NearPath
-        In the events of the failing run.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.recorded_paths import Paths
-    >>> run = Path.from_events([(0, -1, 1), (1, 0, 0)])
-    >>> compare(run, run, Paths(folder), "test_b").same_path
-    True
-    """
+    """Compare the path of a failing run with that of a passing one."""
     counterpart = failing.aligned(passing)
     first, apart = parting(failing, passing), distance(failing, passing)
 

@@ -30,76 +30,22 @@ from suspectra.spectrum import Spectrum
 
 @dataclass
 class PathInquiry(RunningSearch):
-    r"""Asks for a run that passes and goes nearly the way of a failing test, within some time.
+    """Asks for a run that passes and goes nearly the way of a failing test, within some time."""
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    test : FailingTest
-        The test that fails.
-    spectrum : Spectrum
-        Which tests execute what.
-    seconds : float, optional
-        For the whole.
-    technique : str, optional
-        A name of `suspectra.experiments.path_techniques.TECHNIQUES`.
-    options : PathOptions, optional
-        What else the user has chosen.
-    safety : Safety, optional
-        Which tests run, and where.
-    suspiciousness : callable, optional
-        Of lines, by all tests.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import numpy as np
-    >>> from suspectra.spectrum import Elements
-    >>> _ = (folder / "cart.py").write_text("def price(free):\n    return 0 if free else 20\n")
-    >>> source = "from cart import price\n\ndef test_free():\n    assert price(True)\n"
-    >>> source += "\ndef test_price():\n    assert price(False)\n"
-    >>> _ = (folder / "test_cart.py").write_text(source)
-    >>> test, line = FailingTest("test_cart.py::test_free", "test_cart.py"), np.array([2], np.int32)
-    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
-    >>> tests = [test.name, "test_cart.py::test_price"]
-    >>> spectrum = Spectrum.from_matrix([[1], [1]], [True, False], tests=tests, elements=elements)
-    >>> inquiry = PathInquiry(folder, [sys.executable, "-m", "pytest"], test, spectrum)
-    >>> for report in inquiry.reports():
-    ...     print(report.complete, report.found)
-    False False
-    True True
-    >>> inquiry.report.summary
-    'test_cart.py::test_price passes, and goes the same way for the first decision or call.'
-    >>> (lines,) = inquiry.executed_lines(test.name)
-    >>> [one.location.short for one in lines]
-    ['cart.py:2']
-    """
-
-    workspace: Path
-    command: Sequence[str]
-    test: FailingTest
-    spectrum: Spectrum
-    seconds: float = 30.0
-    technique: str = DEFAULT
-    options: PathOptions = field(default_factory=PathOptions)
-    safety: Safety = field(default_factory=Safety)
-    suspiciousness: Suspiciousness = nothing_known
+    workspace: Path  # the folder
+    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    test: FailingTest  # the test that fails
+    spectrum: Spectrum  # which tests execute what
+    seconds: float = 30.0  # for the whole
+    technique: str = DEFAULT  # a name of `suspectra.experiments.path_techniques.TECHNIQUES`
+    options: PathOptions = field(default_factory=PathOptions)  # what else the user has chosen
+    safety: Safety = field(default_factory=Safety)  # which tests run, and where
+    suspiciousness: Suspiciousness = nothing_known  # of lines, by all tests
 
     def reports(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
-        Yields
-        ------
-        PathReport
-            All that is known, each time that there is more. Close the generator to stop early: no process is left.
-
-        Raises
-        ------
-        EvidenceError
-            When nothing can be found out about the test, or what was found can't be kept.
+        Raises EvidenceError when nothing can be found out about the test, or what was found can't be kept.
         """
         limits = self.begin(self.seconds)
         options = replace(self.options, ask=self.asking(self.options.ask, limits))
@@ -128,20 +74,7 @@ class PathInquiry(RunningSearch):
     def executed_lines(self, *tests: str) -> list[list[ExecutedLine]]:
         """Run some tests once more, and note the lines that they execute.
 
-        Parameters
-        ----------
-        *tests : str
-            The names of tests that were compared.
-
-        Returns
-        -------
-        list of list of ExecutedLine
-            Of each test.
-
-        Raises
-        ------
-        EvidenceError
-            When a test can't be run.
+        Raises EvidenceError when a test can't be run.
         """
         workspace = Path(os.path.realpath(self.workspace))
         with self.safety.folder(workspace) as folder:

@@ -32,35 +32,14 @@ _PAPER = "Wang & Roychoudhury 2005"
 
 @dataclass(frozen=True)
 class PathTechnique:
-    """A search for paths that is not loaded yet.
+    """A search for paths that is not loaded yet."""
 
-    Parameters
-    ----------
-    info : TechniqueInfo
-        Its description; the formula says which run it looks for.
-    place : str
-        Module and class, as ``module:Class``.
-    kinds : tuple of str, optional
-        The kinds of runs that it asks for.
-
-    Examples
-    --------
-    >>> TECHNIQUES["nearest-path"].load().__name__
-    'NearestPath'
-    """
-
-    info: TechniqueInfo
-    place: str
-    kinds: tuple[str, ...] = (PATH_KIND,)
+    info: TechniqueInfo  # its description; the formula says which run it looks for
+    place: str  # module and class, as `module:Class`
+    kinds: tuple[str, ...] = (PATH_KIND,)  # the kinds of runs that it asks for
 
     def load(self) -> type[PathSearcher]:
-        """Import the class.
-
-        Returns
-        -------
-        type
-            A subclass of :class:`~suspectra.experiments.path_searching.PathSearcher`.
-        """
+        """Import the class."""
         module, _, name = self.place.partition(":")
         searcher: type[PathSearcher] = getattr(import_module(module), name)
         return searcher

@@ -38,33 +38,13 @@ MAX_EVENTS = 10_000_000
 
 
 class EventSite(NamedTuple):
-    """What events of a path execute.
+    """What events of a path execute."""
 
-    Parameters
-    ----------
-    kind : str
-        That of the decision, such as ``if``, or ``call``.
-    location : Location
-        Of what is decided by, or of the body of the function that is called.
-    column : int
-        Where it begins in the first line, in bytes from 0.
-    function : str
-        The function that is called; empty for a decision.
-    end_column : int, optional
-        Where it ends in the last line, in bytes from 0; not included.
-
-    Examples
-    --------
-    >>> place = EventSite("if", Location("cart.py", 8, 8), 7, "", 13)
-    >>> place.location.short, place.span
-    ('cart.py:8', Span(line=8, column=7, end_line=8, end_column=13))
-    """
-
-    kind: str
-    location: Location
-    column: int
-    function: str
-    end_column: int = 0
+    kind: str  # that of the decision, such as `if`, or `call`
+    location: Location  # of what is decided by, or of the body of the function that is called
+    column: int  # where it begins in the first line, in bytes from 0
+    function: str  # the function that is called; empty for a decision
+    end_column: int = 0  # where it ends in the last line, in bytes from 0; not included
 
     @property
     def span(self) -> Span:
@@ -73,81 +53,17 @@ class EventSite(NamedTuple):
 
 
 class RecordedPath(NamedTuple):
-    """The path of a test.
+    """The path of a test."""
 
-    Parameters
-    ----------
-    answer : Answer
-        How the run ended.
-    path : Path
-        Its decisions and calls. Statements are numbers of `Paths.places`.
-
-    Examples
-    --------
-    >>> ended = answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1})
-    >>> recorded = RecordedPath(ended, Path.from_events([(0, -1, NO_BRANCH), (1, 0, 1)]))
-    >>> recorded.answer.exception, len(recorded.path)
-    ('KeyError', 2)
-    """
-
-    answer: Answer
-    path: Path
+    answer: Answer  # how the run ended
+    path: Path  # its decisions and calls. Statements are numbers of `Paths.places`
 
 
 class Paths:
-    r"""Records the paths of tests, with the same numbers for the same decisions in all of them.
-
-    Parameters
-    ----------
-    workspace : Path
-        Where the sources are.
-
-    Attributes
-    ----------
-    places : list of EventSite
-        What the statements of paths are.
-
-    Examples
-    --------
-    A run in this process, of a function that a machine would have called for a test:
-
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.experiments.paths import NotingPath
-    >>> from suspectra_recorder.experiments.switchboard import Switchboard
-    >>> from suspectra_recorder.scope import Scope
-    >>> cart = folder / "cart.py"
-    >>> _ = cart.write_text("def price(free):\n    return 0 if free else 20\n")
-    >>> board, space = Switchboard(), {}
-    >>> kind = NotingPath(board, dict)
-    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument, board])
-    >>> exec(hook.code(str(cart), "cart.py", cart.read_bytes()), space)
-    >>> class InThisProcess(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0, keep=False):
-    ...         board.limit(steps)
-    ...         kind.apply(jobs[0])
-    ...         _ = space["price"](True)
-    ...         return [{"outcome": "passed", "exception": "", "seconds": 0.1, **kind.take_back()}]
-    ...     def close(self):
-    ...         pass
-    >>> paths = Paths(folder)
-    >>> recorded = paths.record(InThisProcess(), "test_price", seconds=10)
-    >>> [paths.places[statement].kind for statement in recorded.path.statement]
-    ['call', 'conditional']
-    >>> paths.reported(recorded.path, 1, wanted=False).outcome
-    True
-
-    Another run has the same numbers, and a new decision gets the next one:
-
-    >>> paths.read_ahead(["cart.py"])
-    >>> again = paths.from_answer(*InThisProcess().ask("test_price", [PATH], steps=10, seconds=10))
-    >>> again.path.statement.tolist(), len(paths.table("cart.py")) > 0
-    ([0, 1], True)
-    >>> paths.number("cart.py", "decision", 1, EventSite("if", Location("cart.py", 9, 9), 4, ""))
-    2
-    """
+    """Records the paths of tests, with the same numbers for the same decisions in all of them."""
 
     def __init__(self, workspace: FilePath):
-        self.places: list[EventSite] = []
+        self.places: list[EventSite] = []  # what the statements of paths are
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._read = SourceReader(FilePath(os.path.realpath(workspace)))
         self._tables: dict[str, PointDependences] = {}
@@ -157,45 +73,13 @@ class Paths:
     def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf, keep: bool = False) -> RecordedPath:
         """Run a test unaltered, and note its path.
 
-        Parameters
-        ----------
-        runs : Runs
-            What runs it; it was started for runs of the kind ``path``.
-        test : str
-            Its name.
-        seconds : float
-            How long it may take.
-        end : float
-            When it has to be over, as ``time.monotonic`` has it.
-        keep : bool
-            See :meth:`~suspectra.experiments.runs.Runs.ask`.
-
-        Returns
-        -------
-        RecordedPath
-            However the test ends.
-
-        Raises
-        ------
-        TimeIsUp
-            When it was not over by then.
+        Raises TimeIsUp when it was not over by then.
         """
         (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds, end=end, keep=keep)
         return self.from_answer(answer)
 
     def from_answer(self, answer: RunAnswer) -> RecordedPath:
-        """Read what a machine answered to a job like `PATH`.
-
-        Parameters
-        ----------
-        answer : RunAnswer
-            As JSON has it.
-
-        Returns
-        -------
-        RecordedPath
-            The events of one thread after those of another.
-        """
+        """Read what a machine answered to a job like `PATH`."""
         ended: RunAnswer = {
             "outcome": answer["outcome"],
             "exception": answer["exception"],
@@ -207,18 +91,7 @@ class Paths:
         return RecordedPath(answer_of(ended), self.path(answer))
 
     def path(self, found: Findings) -> Path:
-        """Read the path of a run.
-
-        Parameters
-        ----------
-        found : Findings
-            What a machine answered to a job of the kind ``path``.
-
-        Returns
-        -------
-        Path
-            The events of one thread after those of another.
-        """
+        """Read the path of a run."""
         program = self._program(found.get("sites", ()), found.get("functions", ()))
         paths = [program.path(thread) for thread in found.get("threads", ())]
         starts = np.cumsum([0, *map(len, paths)])
@@ -240,22 +113,7 @@ class Paths:
         return self._last
 
     def reported(self, path: Path, position: int, wanted: bool | None) -> ReportedPlace:
-        """Say what an event of a failing run is.
-
-        Parameters
-        ----------
-        path : Path
-            The failing run, recorded here.
-        position : int
-            Of the event.
-        wanted : bool or None
-            How it comes out in a run that passes.
-
-        Returns
-        -------
-        ReportedPlace
-            With how often it was executed by then.
-        """
+        """Say what an event of a failing run is."""
         statement = int(path.statement[position])
         place = self.places[statement]
         instance = int(np.count_nonzero(path.statement[: position + 1] == statement))
@@ -265,24 +123,7 @@ class Paths:
         return ReportedPlace(place.location, place.kind, instance, outcome, wanted, column, operand)
 
     def number(self, file: str, kind: str, index: int, place: EventSite) -> int:
-        """The number of a decision or a function, the same in all runs.
-
-        Parameters
-        ----------
-        file : str
-            Relative to the workspace.
-        kind : str
-            Whether it is a decision or a call.
-        index : int
-            Which one of its file.
-        place : EventSite
-            What is known of it.
-
-        Returns
-        -------
-        int
-            An index of `places`.
-        """
+        """The number of a decision or a function, the same in all runs."""
         number = self._numbers.setdefault((file, kind, index), len(self.places))
         if number == len(self.places):
             self.places.append(place)
@@ -291,28 +132,14 @@ class Paths:
     def table(self, file: str) -> PointDependences:
         """What the points of a source depend on.
 
-        Parameters
-        ----------
-        file : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        PointDependences
-            Without any point where the source can't be read.
+        Without any point where the source can't be read.
         """
         if file not in self._tables:
             self._tables[file] = PointDependences.from_source(self._read(file) or b"")
         return self._tables[file]
 
     def read_ahead(self, files: Iterable[str]) -> None:
-        """Make the tables of some sources before they are needed.
-
-        Parameters
-        ----------
-        files : iterable of str
-            Relative to the workspace.
-        """
+        """Make the tables of some sources before they are needed."""
         for file in checked(files):
             self.table(file)
 
@@ -410,19 +237,6 @@ class _Program:
 def truth(outcome: int) -> bool | None:
     """Say how an event of a recorded path came out.
 
-    Parameters
-    ----------
-    outcome : int
-        As the path has it.
-
-    Returns
-    -------
-    bool or None
-        None for a call, and for a way that is neither true nor false.
-
-    Examples
-    --------
-    >>> truth(1), truth(0), truth(-1), truth(2)
-    (True, False, None, None)
+    None for a call, and for a way that is neither true nor false.
     """
     return bool(outcome) if outcome in (0, 1) else None

@@ -24,28 +24,7 @@ STATEMENTS: Job = {"kind": "statements"}
 
 
 class GivenInput(Runs):
-    """Runs tests with another input than their own.
-
-    Parameters
-    ----------
-    runs : Runs
-        What runs them; it was started for runs of the kind ``input``, too.
-    given : Job
-        The input, as :func:`suspectra.inputs.tried.input_job` makes it.
-
-    Examples
-    --------
-    >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0, keep=False):
-    ...         print(jobs)
-    ...         return []
-    ...     def close(self):
-    ...         pass
-    >>> runs = GivenInput(Known(), {"kind": "input", "call": 1})
-    >>> runs.ask("test_price", [STATEMENTS], steps=10, seconds=10)
-    [{'kind': 'statements', 'input': {'kind': 'input', 'call': 1}}]
-    []
-    """
+    """Runs tests with another input than their own."""
 
     def __init__(self, runs: Runs, given: Job):
         self._runs, self._given = runs, given
@@ -63,58 +42,17 @@ class GivenInput(Runs):
 
 
 class RecordedRun(NamedTuple):
-    """A run with the statements that it executed.
+    """A run with the statements that it executed."""
 
-    Parameters
-    ----------
-    answer : Answer
-        How it ended.
-    path : Path
-        The executed statements. Their numbers are those of `Statements.locations`.
-
-    Examples
-    --------
-    >>> ended = answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1})
-    >>> run = RecordedRun(ended, Path.from_events([(0, -1, -1), (1, -1, -1)]))
-    >>> run.answer.exception, len(run.path)
-    ('KeyError', 2)
-    """
-
-    answer: Answer
-    path: Path
+    answer: Answer  # how it ended
+    path: Path  # the executed statements. Their numbers are those of `Statements.locations`
 
 
 class Statements:
-    """Records the statements that tests execute, with the same numbers in all runs.
-
-    Attributes
-    ----------
-    locations : list of Location
-        Where the statements are; of those that contain others, what is evaluated before these.
-
-    Examples
-    --------
-    >>> from base64 import b64encode
-    >>> def column(*numbers):
-    ...     return b64encode(np.array(numbers, np.int32).tobytes()).decode()
-    >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
-    ...         points = [Statement(line, line, 0, NOTHING) for line in (8, 9)]
-    ...         noted = {"executed": column(0, 1), "calls": column(0, 0), "called_at": column(-1)}
-    ...         ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1}
-    ...         return [{**ended, **noted, "statements": [("cart.py", 0, points)]}]
-    ...     def close(self):
-    ...         pass
-    >>> statements = Statements()
-    >>> run = statements.record(Known(), "test_cart", seconds=10)
-    >>> [statements.locations[number].short for number in run.path.statement]
-    ['cart.py:8', 'cart.py:9']
-    >>> again = statements.from_answer(*Known().ask("test_cart", [STATEMENTS], steps=10, seconds=10))
-    >>> again.path.statement.tolist()
-    [0, 1]
-    """
+    """Records the statements that tests execute, with the same numbers in all runs."""
 
     def __init__(self) -> None:
+        # where the statements are; of those that contain others, what is evaluated before these
         self.locations: list[Location] = []
         self._block: list[int] = []
         self._owner: list[int] = []
@@ -123,43 +61,13 @@ class Statements:
     def record(self, runs: Runs, test: str, seconds: float, end: float = math.inf) -> RecordedRun:
         """Run a test unaltered, and note what it executes.
 
-        Parameters
-        ----------
-        runs : Runs
-            What runs it; it was started for runs of the kind ``statements``.
-        test : str
-            Its name.
-        seconds : float
-            How long it may take.
-        end : float
-            When it has to be over, as ``time.monotonic`` has it.
-
-        Returns
-        -------
-        RecordedRun
-            However the test ends.
-
-        Raises
-        ------
-        TimeIsUp
-            When it was not over by then.
+        Raises TimeIsUp when it was not over by then.
         """
         (answer,) = runs.ask(test, [STATEMENTS], steps=MAX_EVENTS, seconds=seconds, end=end)
         return self.from_answer(answer)
 
     def from_answer(self, answer: RunAnswer) -> RecordedRun:
-        """Read what a machine answered to a job like `STATEMENTS`.
-
-        Parameters
-        ----------
-        answer : RunAnswer
-            As JSON has it.
-
-        Returns
-        -------
-        RecordedRun
-            Of the thread that ran the test.
-        """
+        """Read what a machine answered to a job like `STATEMENTS`."""
         sources = answer.get("statements", ())
         numbers = np.full(max((first + len(points) for _, first, points in sources), default=0), -1, np.int64)
         for file, first, points in sources:
@@ -185,40 +93,7 @@ def state_before(
 ) -> tuple[Answer, MemoryGraph | None]:
     """Read the state before an executed statement, or change it.
 
-    Parameters
-    ----------
-    runs : Runs
-        What runs the test; it was started for runs of the kind ``statements``.
-    test : str
-        Its name.
-    run : RecordedRun
-        Its unaltered run.
-    point : int
-        The position of the statement in the path of the run.
-    changes : sequence of MemoryChange
-        What is changed; if there is nothing, the state is read.
-
-    Returns
-    -------
-    answer : Answer
-        How the run ended.
-    state : MemoryGraph or None
-        None if it was not read.
-
-    Examples
-    --------
-    >>> from suspectra.paths.path import Path
-    >>> class Known(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end=0):
-    ...         graph = {"variables": [(0, "total", "price", 0)], "nodes": [("value", "i2", [], 0)], "full": False}
-    ...         return [{"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "memory": graph}]
-    ...     def close(self):
-    ...         pass
-    >>> ended = answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1})
-    >>> run = RecordedRun(ended, Path.from_events([(0, -1, -1), (1, -1, -1)]))
-    >>> answer, state = state_before(Known(), "test_cart", run, point=1)
-    >>> [name for _, _, name, _ in state["variables"]]
-    ['price']
+    None if it was not read.
     """
     job: Job = {"kind": "memory", "point": point, "changes": list(changes)}
     steps = max(LEAST_STEPS, STEPS_FACTOR * len(run.path))

@@ -55,62 +55,8 @@ class RepeatedTest:
     follows others in one process is compared with the second unaltered run of a process. What is altered in a file
     whose decisions differ between the first and the second is always run in a process of its own.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    runs : Runs
-        What runs it.
-    fails : bool
-        Whether it fails unaltered.
-    recorded : str
-        The type of the exception with which it failed when it was recorded; empty if that is not known.
-    forks : bool
-        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
-    end : float
-        When the unaltered runs have to be over, as ``time.monotonic`` has it.
-
-    Attributes
-    ----------
-    trace : Trace
-        The unaltered run.
-    complete : bool
-        Whether the last call of :meth:`experiments` made all that it was asked for.
-    repeats : bool
-        Whether it makes the same decisions when a process has run it before.
-    pending : int
-        How many runs have been made whose experiments were not yielded yet.
-
-    Raises
-    ------
-    EvidenceError
-        When the test does not end as expected or fails with another exception than recorded, or when two
-        unaltered runs make different decisions.
-    TimeIsUp
-        When the unaltered runs are not over in time.
-
-    Examples
-    --------
-    A test that passes if the only decision of the program comes out the other way:
-
-    >>> from suspectra.experiments.switching import switches
-    >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end, keep=False):
-    ...         return [self.answer(job["kind"]) for job in jobs]
-    ...     def answer(self, kind):
-    ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
-    ...         return {**ended, "decisions": [0], "sites": [("cart.py", 0, [("if", 2, 4, 2, 8, False)])]}
-    ...     def close(self):
-    ...         pass
-    >>> test = RepeatedTest("test_price", OneDecision())
-    >>> for made in test.experiments(switches(test.trace), end=time.monotonic() + 10):
-    ...     print(made.file, made.line, made.action, made.outcome.value)
-    cart.py 2 true passed
-    >>> for alteration, answer in test.answers(switches(test.trace), end=time.monotonic() + 10):
-    ...     print(alteration.instance, answer.outcome.value, test.made(alteration, answer).changed)
-    0 passed False
-    >>> test.alone({"kind": "plain"}).outcome.value, test.complete, test.repeats
-    ('failed', True, False)
+    Raises EvidenceError when the test does not end as expected or fails with another exception than recorded, or when
+    two unaltered runs make different decisions. Raises TimeIsUp when the unaltered runs are not over in time.
     """
 
     def __init__(
@@ -136,8 +82,8 @@ class RepeatedTest:
         if difference:
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
-        self.complete = False
-        self.pending = 0
+        self.complete = False  # whether the last call of experiments made all that it was asked for
+        self.pending = 0  # how many runs have been made whose experiments were not yielded yet
         self._texts = DecisionTexts(SourceReader(runs.workspace))
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
@@ -160,40 +106,12 @@ class RepeatedTest:
     def experiments(
         self, alterations: Iterable[Alteration], end: float, known: Collection[tuple[object, ...]] = ()
     ) -> Iterator[Experiment]:
-        """Try alterations until the time is up.
-
-        Parameters
-        ----------
-        alterations : iterable of Alteration
-            Taken one by one, as there is time.
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : collection
-            The keys of experiments that need not be made again.
-
-        Yields
-        ------
-        Experiment
-            One for each alteration, as it is known. At the end `complete` says whether there are no more.
-        """
+        """Try alterations until the time is up."""
         for alteration, answer in self.answers(alterations, end, known):
             yield self.made(alteration, answer)
 
     def made(self, alteration: Alteration, answer: Answer) -> Experiment:
-        """The experiment that an alteration is, with its outcome.
-
-        Parameters
-        ----------
-        alteration : Alteration
-            What was different in the run.
-        answer : Answer
-            How the run ended.
-
-        Returns
-        -------
-        Experiment
-            To be logged.
-        """
+        """The experiment that an alteration is, with its outcome."""
         experiment = alteration.experiment(self.test)
         return replace(
             experiment,
@@ -225,22 +143,7 @@ class RepeatedTest:
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()
     ) -> Iterator[tuple[_Alteration, Answer]]:
-        """Try alterations until the time is up, as :meth:`experiments` does.
-
-        Parameters
-        ----------
-        alterations : iterable of Alteration
-            Taken one by one, as there is time.
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : collection
-            The keys of experiments that need not be made again.
-
-        Yields
-        ------
-        tuple of Alteration and Answer
-            How the test ended with it.
-        """
+        """Try alterations until the time is up, as :meth:`experiments` does."""
         self.complete = False
         waiting = checked(one for one in alterations if one.experiment(self.test).key not in known)
         while (now := time.monotonic()) < end:
@@ -261,24 +164,7 @@ class RepeatedTest:
     def alone(self, job: Job, most_seconds: float = math.inf, end: float = math.inf) -> Answer:
         """Run the test once in a process of its own.
 
-        Parameters
-        ----------
-        job : dict
-            What is altered.
-        most_seconds : float
-            How long the run may take, unless the unaltered one takes more than half of it.
-        end : float
-            When it has to be over, as ``time.monotonic`` has it.
-
-        Returns
-        -------
-        Answer
-            How it ended.
-
-        Raises
-        ------
-        TimeIsUp
-            When it was not over by then.
+        Raises TimeIsUp when it was not over by then.
         """
         seconds = min(self._seconds, max(most_seconds, 2 * self.trace.answer.seconds))
         answer = self._once(job, seconds, end)

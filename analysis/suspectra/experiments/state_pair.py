@@ -56,108 +56,27 @@ class _Failure(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One of two runs that are compared.
+    """One of two runs that are compared."""
 
-    Parameters
-    ----------
-    name : str
-        What sentences call it.
-    other : str
-        What a report calls it: its test, or its input.
-    runs : Runs
-        What runs it.
-    test : str
-        The name of the test.
-    run : RecordedRun
-        What it executes.
-
-    Examples
-    --------
-    >>> from suspectra.paths.path import Path
-    >>> run = RecordedRun(Answer(Outcome.PASSED, 0.1, ""), Path.from_events([(0, -1, -1)]))
-    >>> Side.for_test(None, "test_a", run).name
-    'test_a'
-    """
-
-    name: str
-    other: str
+    name: str  # what sentences call it
+    other: str  # what a report calls it: its test, or its input
     runs: Runs
-    test: str
-    run: RecordedRun
+    test: str  # the name of the test
+    run: RecordedRun  # what it executes
 
     @classmethod
     def for_test(cls, runs: Runs, test: str, run: RecordedRun) -> Side:
-        """The run of a test with its own input.
-
-        Parameters
-        ----------
-        runs : Runs
-            What runs it.
-        test : str
-            Its name.
-        run : RecordedRun
-            What it executes.
-
-        Returns
-        -------
-        Side
-            Both names are that of the test.
-        """
+        """The run of a test with its own input."""
         return cls(test, test, runs, test, run)
 
 
 class StatePair:
-    """The search for transitions between two runs.
-
-    Parameters
-    ----------
-    statements : Statements
-        Has recorded both runs.
-    failing, passing : Side
-        The runs. One whose outcome somebody else has judged may end with a failure of its own.
-    end : float
-        When to stop, as ``time.monotonic`` has it.
-
-    Attributes
-    ----------
-    points : list of (int, int)
-        Positions in both runs before which the states can be compared.
-    left_out : list of str
-        Files in which nothing is compared.
-    runs : int
-        How often a test ran.
-    stopped : bool
-        Whether there was no time for more.
-
-    Examples
-    --------
-    There is no time to compare states:
-
-    >>> from suspectra.paths.path import Path
-    >>> from suspectra.experiments.answers import Answer
-    >>> statements = Statements()
-    >>> statements.locations.append(Location("cart.py", 8, 8))
-    >>> failing, passing = (
-    ...     Side.for_test(None, test, RecordedRun(Answer(outcome, 0.1, ""), Path.from_events([(0, -1, -1)])))
-    ...     for test, outcome in (("test_a", Outcome.FAILED), ("test_b", Outcome.PASSED))
-    ... )
-    >>> pair = StatePair(statements, failing, passing, end=0.0)
-    >>> list(pair.search()), pair.stopped
-    ([], True)
-    >>> pair.location(0).short, pair.notes()
-    ('cart.py:8', [])
-    >>> pair.why_not(["test_b"]).partition(",")[0]
-    'No state of test_b was compared with test_a: it could not be read again. Let the tests not depend on time'
-    >>> pair.leave_out("cart.py")
-    >>> pair.why_not(["test_b"]).partition(", which")[0]
-    'No state of test_b was compared with test_a: all that both execute is in cart.py'
-    >>> pair.reason
-    (False, False, '', ('cart.py',))
-    """
+    """The search for transitions between two runs."""
 
     def __init__(self, statements: Statements, failing: Side, passing: Side, end: float):
         self._statements, self._end = statements, end
         self.failing, self.passing = failing, passing
+        # positions in both runs before which the states can be compared
         self.points = comparable_points(failing.run.path, passing.run.path)
         self._failure = _Failure.from_answer(failing.run.answer)
         fails = passing.run.answer.outcome is Outcome.FAILED
@@ -165,38 +84,21 @@ class StatePair:
         self._fixed: dict[str, None] = {}
         self._full = self._not_minimal = False
         self._compared = self._with_differences = 0
-        self.left_out: list[str] = []
+        self.left_out: list[str] = []  # files in which nothing is compared
         self._causes: dict[int, tuple[CausePlace, ...]] = {}
         self._places: dict[int, AccessPath] = {}  # the first one of each cause
         self._writers: dict[tuple[int, int], int] = {}
         self._passed = False
-        self.runs = 0
-        self.stopped = False
+        self.runs = 0  # how often a test ran
+        self.stopped = False  # whether there was no time for more
 
     def search(self) -> Iterator[tuple[Transition, ...]]:
-        """Look for the causes at comparable points.
-
-        Yields
-        ------
-        tuple of Transition
-            The chain, each time that more of it is known.
-        """
+        """Look for the causes at comparable points."""
         for steps in cause_steps(len(self.points), self._cause):
             yield self._chain(steps)
 
     def why_not(self, passing: Sequence[str]) -> str:
-        """Say why there is no chain.
-
-        Parameters
-        ----------
-        passing : sequence of str
-            The names of all passing tests with which there is none for the same reason.
-
-        Returns
-        -------
-        str
-            A sentence.
-        """
+        """Say why there is no chain."""
         names, does = enumeration(passing, MAX_NAMED), "does" if len(passing) == 1 else "do"
         if not self._compared:
             return self._nothing_compared(names)
@@ -211,13 +113,7 @@ class StatePair:
         )
 
     def leave_out(self, file: str) -> None:
-        """Compare and alter nothing in a file.
-
-        Parameters
-        ----------
-        file : str
-            Relative to the workspace.
-        """
+        """Compare and alter nothing in a file."""
         self.points = [point for point in self.points if self.location(point[0]).file != file]
         self.left_out.append(file)
 
@@ -238,13 +134,7 @@ class StatePair:
         return f"{begin}it could not be read again. Let the tests not depend on time, chance or what ran before."
 
     def notes(self) -> list[str]:
-        """Say what was left out.
-
-        Returns
-        -------
-        list of str
-            Sentences.
-        """
+        """Say what was left out."""
         found = []
         if self._fixed:
             found.append(f"{first_of(list(self._fixed))} can't be copied: the passing run kept its own.")
@@ -324,18 +214,7 @@ class StatePair:
         return (*chain, Transition(*self._executed(last), (), False, _first(around)))
 
     def location(self, position: int) -> Location:
-        """Look up the statement at a position of the failing run.
-
-        Parameters
-        ----------
-        position : int
-            From 0.
-
-        Returns
-        -------
-        Location
-            Where it is.
-        """
+        """Look up the statement at a position of the failing run."""
         return self._statements.locations[int(self.failing.run.path.statement[position])]
 
     def _executed(self, position: int) -> tuple[Location, int]:

@@ -25,25 +25,10 @@ MAX_WINDOW = 200
 
 @dataclass(frozen=True)
 class Turns(Alteration):
-    """Decisions that come out the other way in one run.
+    """Decisions that come out the other way in one run."""
 
-    Parameters
-    ----------
-    switches : tuple of Switch
-        In the order of the run.
-    positions : tuple of int, optional
-        Which events of the failing run they are, if they may be turned together with others: then the path is recorded.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.answers import DecisionSite
-    >>> check = Switch(DecisionSite("cart.py", 0, "if", 8, 4, 8, guard=2), instance=2)
-    >>> turns = Turns((check,))
-    >>> turns.to_json() == check.to_json(), turns.confirmation, turns.skips_check
-    (True, {'kind': 'path', 'switched': [('cart.py', 0, 2, 'other')]}, True)
-    """
-
-    switches: tuple[Switch, ...]
+    switches: tuple[Switch, ...]  # in the order of the run
+    # which events of the failing run they are, if they may be turned together with others: then the path is recorded
     positions: tuple[int, ...] = ()
 
     def to_json(self) -> Job:
@@ -67,44 +52,7 @@ class Turns(Alteration):
 
 
 class TurnableRun:
-    """The decisions of a failing run that may be turned: all but loops that would go on.
-
-    Parameters
-    ----------
-    trace : Trace
-        Its decisions in order.
-    path : Path
-        Its path. With several threads its order is another one, and decisions are turned only alone.
-    preferred : callable, optional
-        Gives a number for the file and the line of a decision: those with more are turned first.
-
-    Attributes
-    ----------
-    window : list of int
-        The positions of the events that may be turned together, ascending.
-
-    Examples
-    --------
-    The first of two decisions came out true, the other one false:
-
-    >>> answer = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decisions": [1, 2]}
-    >>> answer["sites"] = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("if", 5, 4, 5, 9, False)])]
-    >>> run = TurnableRun(Trace.from_answer(answer), Path.from_events([(0, -1, 1), (1, -1, 0)]))
-    >>> run.window, run.alone, run.in_threads, run.check, run.avoids_check(run.path)
-    ([0, 1], 2, False, None, False)
-    >>> [(turns.switches[0].place.line, turns.switches[0].action) for turns in run.singles()]
-    [(5, 'true'), (2, 'false')]
-    >>> list(run.sets(2)), run.instance(1)
-    ([(0, 1)], 1)
-    >>> both = run.turns([0, 1], [1, 1])
-    >>> both.positions, run.events_of(both, differing=[0])
-    ((0, 1), (0, 1))
-
-    In a run in which the first one was turned, the other one is made again:
-
-    >>> run.instances_in(Path.from_events([(0, -1, 0), (1, -1, 0)]))
-    {1: 1}
-    """
+    """The decisions of a failing run that may be turned: all but loops that would go on."""
 
     def __init__(self, trace: Trace, path: Path, preferred: Suspiciousness = nothing_known):
         self.trace, self.path = trace, path
@@ -116,6 +64,7 @@ class TurnableRun:
         events = np.flatnonzero(path.is_branch)
         self._event = events if self._is_same(events) else np.zeros(0, np.int64)
         self._decision = {event: decision for decision, event in enumerate(self._event.tolist())}
+        # the positions of the events that may be turned together, ascending
         self.window: list[int] = self._event[self._turnable[: len(self._event)]][-MAX_WINDOW:].tolist()
         self._window = np.array(self.window, np.int64)
 
@@ -146,26 +95,15 @@ class TurnableRun:
     def avoids_check(self, path: Path) -> bool:
         """Whether the check that raised an error is not made in another run.
 
-        Parameters
-        ----------
-        path : Path
-            Of that run.
-
-        Returns
-        -------
-        bool
-            False where no check raised one.
+        False where no check raised one.
         """
         return self.check is not None and bool(self.path.aligned(path)[self.check] < 0)
 
     def singles(self) -> Iterator[Turns]:
         """Decisions that are turned alone.
 
-        Yields
-        ------
-        Turns
-            Of equally preferred ones first every time, then at single times, the last one first. Of those that are
-            made often, the last `FEW` times come before those of all others.
+        Of equally preferred ones first every time, then at single times, the last one first. Of those that are made
+        often, the last `FEW` times come before those of all others.
         """
         newest_first = np.flatnonzero(self._turnable)[::-1].tolist()
         times = Counter(self._number.tolist())
@@ -203,15 +141,7 @@ class TurnableRun:
     def sets(self, size: int) -> Iterator[tuple[int, ...]]:
         """Choose decisions to be turned together.
 
-        Parameters
-        ----------
-        size : int
-            How many.
-
-        Yields
-        ------
-        tuple of int
-            The positions of their events, in the order of `sets_of_branches`, preferred ones first.
+        The positions of their events, in the order of `sets_of_branches`, preferred ones first.
         """
         preferred_last = sorted(self.window, key=lambda position: self._preference(self._decision[position]))
         yield from sets_of_branches(self.path.depends_on.tolist(), preferred_last, size)
@@ -219,48 +149,19 @@ class TurnableRun:
     def turns(self, positions: Sequence[int], instances: Sequence[int]) -> Turns:
         """Turn some decisions in one run.
 
-        Parameters
-        ----------
-        positions : sequence of int
-            Of their events.
-        instances : sequence of int
-            The how many-th time of each one, when those before it are turned.
-
-        Returns
-        -------
-        Turns
-            In the order of the run.
+        In the order of the run.
         """
         return self._turns([self._decision[position] for position in positions], instances)
 
     def instance(self, position: int) -> int:
-        """The how many-th time of its decision an event is.
-
-        Parameters
-        ----------
-        position : int
-            Of the event.
-
-        Returns
-        -------
-        int
-            From 1.
-        """
+        """The how many-th time of its decision an event is."""
         return int(self._instance[self._decision[position]])
 
     def instances_in(self, other: Path) -> dict[int, int]:
         """Find the events of the window in a run in which earlier decisions were turned.
 
-        Parameters
-        ----------
-        other : Path
-            Of that run.
-
-        Returns
-        -------
-        dict of int to int
-            For each position the how many-th time it is there. Without those that are not made there, or that come out
-            the other way by themselves.
+        For each position the how many-th time it is there. Without those that are not made there, or that come out the
+        other way by themselves.
         """
         times = _times(other.statement)
         counterpart = self.path.aligned(other)[self._window]
@@ -271,17 +172,7 @@ class TurnableRun:
     def events_of(self, turns: Turns, differing: Sequence[int]) -> tuple[int, ...]:
         """Find the events that were turned in a run.
 
-        Parameters
-        ----------
-        turns : Turns
-            What was turned.
-        differing : sequence of int
-            The positions of the events that came out differently then.
-
-        Returns
-        -------
-        tuple of int
-            Positions; of a decision that is turned every time, the first one.
+        Positions; of a decision that is turned every time, the first one.
         """
         if turns.positions:
             return turns.positions

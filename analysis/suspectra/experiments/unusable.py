@@ -33,38 +33,7 @@ _ALONE = {
 
 
 def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0, fails: bool = True) -> EvidenceError:
-    """Say why experiments can't be made with a test, by how it ends when nothing is altered.
-
-    Parameters
-    ----------
-    test : str
-        Its name.
-    outcome : Outcome
-        How it ended.
-    seconds : float
-        How long it could take.
-    decisions : int
-        How many decisions it could make.
-    fails : bool
-        Whether it is one of the failing tests, which the user can choose.
-
-    Returns
-    -------
-    EvidenceError
-        To raise.
-
-    Examples
-    --------
-    >>> raise unusable("test_sum", Outcome.PASSED, seconds=20)
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: test_sum passes when it runs alone. Fix: record the tests again; if it fails …
-    >>> unusable("test_sum", Outcome.TIMEOUT, seconds=20).problem.cause
-    'test_sum takes more than 20 s'
-    >>> print(unusable("test_sum", Outcome.TIMEOUT, seconds=20, fails=False).problem.cure)
-    run all tests before you keep a repair: some were not run with it
-    >>> print(unusable("test_sum", Outcome.FAILED, seconds=20, fails=False).problem.cause)
-    test_sum, which passed, fails when it runs alone
-    """
+    """Say why experiments can't be made with a test, by how it ends when nothing is altered."""
     if outcome is Outcome.STEPS:
         cause = f"{test} makes more than {decisions:,} decisions"
     elif outcome is Outcome.TIMEOUT:
@@ -86,27 +55,7 @@ def require_recorded_failure(test: str, recorded: str, answer: Answer) -> None:
     Only types of exceptions are compared, as messages may contain times and addresses. A type and one of its bases
     count as the same, and so do a group and an exception in it.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    recorded : str
-        The exception with which it failed when it was recorded; empty if that is not known.
-    answer : Answer
-        How it ended alone, unaltered.
-
-    Raises
-    ------
-    EvidenceError
-        When it fails with another exception.
-
-    Examples
-    --------
-    >>> alone = Answer(Outcome.FAILED, 0.1, "KeyError", noted={"types": ["KeyError", "LookupError"]})
-    >>> require_recorded_failure("test_sum", "ExceptionGroup[KeyError]", alone)
-    >>> require_recorded_failure("test_sum", "AssertionError", alone)
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: test_sum fails with KeyError when it runs alone, and failed with AssertionError …
+    Raises EvidenceError when it fails with another exception.
     """
     types = answer.noted.get("types")
     if answer.outcome is not Outcome.FAILED or not recorded or not types or _types_of(recorded) & set(types):

@@ -38,70 +38,27 @@ _DECIMALS = 10  # costs that are equal on paper may differ in the last bits
 
 @dataclass(frozen=True)
 class Part:
-    """Failing tests that probably share a fault.
+    """Failing tests that probably share a fault."""
 
-    Parameters
-    ----------
-    tests : tuple of int
-        Indices into :attr:`FailingCoverage.tests`, ascending.
-    halves : tuple of int
-        Where one statement or branch explains them hardly better than two, the passing tests that execute each of the
-        two; else empty.
-
-    Examples
-    --------
-    >>> Part((0, 2, 5), (0, 2)).tests
-    (0, 2, 5)
-    """
-
-    tests: tuple[int, ...]
+    tests: tuple[int, ...]  # indices into FailingCoverage.tests, ascending
+    # where one statement or branch explains them hardly better than two, the passing tests that execute each of the
+    # two; else empty
     halves: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Failing tests in groups.
+    """Failing tests in groups."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        In the order of the first test of each.
-    coverage : FailingCoverage
-        The coverage of the failing tests.
-    decisions : Decisions or None
-        The user's decisions about them.
-    words : int
-        How many words of the coverage's bits were compared. Later classes had no influence.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> coverage = FailingCoverage.from_spectrum(spectrum)
-    >>> found = partition(coverage)
-    >>> [part.tests for part in found.parts], found.holds_for(coverage, None)
-    ([(0,), (1,)], True)
-    """
-
-    parts: tuple[Part, ...]
-    coverage: FailingCoverage
-    decisions: Decisions | None
-    words: int
+    parts: tuple[Part, ...]  # in the order of the first test of each
+    coverage: FailingCoverage  # the coverage of the failing tests
+    decisions: Decisions | None  # the user's decisions about them
+    words: int  # how many words of the coverage's bits were compared. Later classes had no influence
 
     def holds_for(self, coverage: FailingCoverage, decisions: Decisions | None) -> bool:
         """Whether the groups are also those of another state, because all that they depend on is the same.
 
-        Parameters
-        ----------
-        coverage : FailingCoverage
-            Of that state.
-        decisions : Decisions or None
-            Those of that state.
-
-        Returns
-        -------
-        bool
-            Also False where only grouping again would tell.
+        Also False where only grouping again would tell.
         """
         return self.decisions == decisions and self.coverage.same_until(coverage, 64 * self.words)
 
@@ -111,27 +68,7 @@ def partition(
 ) -> Partition:
     """Group failing tests.
 
-    Parameters
-    ----------
-    coverage : FailingCoverage
-        Their coverage.
-    decisions : Decisions, optional
-        The user's decisions about some of them.
-    nats, share : float, optional
-        The two thresholds; see :data:`NATS` and :data:`SHARE`.
-
-    Returns
-    -------
-    Partition
-        Every failing test is in one part. Tests without coverage are in the largest one unless the user decided
-        otherwise.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [1, 0], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> [part.tests for part in partition(FailingCoverage.from_spectrum(spectrum)).parts]
-    [(0, 1)]
+    Every failing test is in one part. Tests without coverage are in the largest one unless the user decided otherwise.
     """
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
@@ -162,31 +99,6 @@ def clearly_joins(row: Row, group: Spectrum, tests: int, spectrum: Spectrum) -> 
     """Whether a failing test is explained as well together with a group as alone, like one that fails by its fault.
 
     What that is for other groups is not compared. So it says at once what grouping all tests nearly always says, too.
-
-    Parameters
-    ----------
-    row : ndarray of int32, shape (k,)
-        The elements that the test executes.
-    group : Spectrum
-        Of the group's failing tests alone, maybe in the state before; with the same elements.
-    tests : int
-        How many tests of the group execute a candidate.
-    spectrum : Spectrum
-        With the passing tests. Its edges are not compared.
-
-    Returns
-    -------
-    bool
-        False for a test that executes no candidate: it is counted to the largest group.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], *[[1, 0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> from suspectra.spectrum import some_failing
-    >>> first, second = (some_failing(spectrum, [test]) for test in ("t1", "t2"))
-    >>> clearly_joins(spectrum.rows[0], first, 1, spectrum), clearly_joins(spectrum.rows[0], second, 1, spectrum)
-    (True, False)
     """
     passing = spectrum.counts.ep
     own = row[spectrum.candidates[row]]
@@ -341,19 +253,6 @@ class _Merging:
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
         as even the next class would keep it apart.
-
-        Parameters
-        ----------
-        one, other : ndarray of int64, shape (k,), or int
-            The numbers of the clusters.
-        least : ndarray of int64, shape (k,)
-            The pairs share no class before these.
-
-        Returns
-        -------
-        tuple of (ndarray of int64, ndarray of bool, ndarray of float64, ndarray of float64)
-            The class; whether they share it: otherwise they share none before it, and stay apart; and with its passing
-            tests the cost of the union, and that for one test.
         """
         first, shared = least.copy(), self._share(one, other, least)
         union, alone = self._unions(one, other, self.coverage.passing[first])

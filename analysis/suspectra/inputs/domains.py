@@ -12,29 +12,7 @@ _MAX_NUMBER = 10**9  # of a number that nothing bounds, besides what the failing
 
 
 def domain(parts: Iterable[tuple[str, str, float]], strategies: Mapping[str, str]) -> list[Constraint]:
-    """The constraints that every input of a test fulfils.
-
-    Parameters
-    ----------
-    parts : iterable of (str, str, number)
-        The symbol, kind and value of each part of the failing input.
-    strategies : mapping of str to str
-        How the arguments of a property test are drawn.
-
-    Returns
-    -------
-    list of (term, bool)
-        Of numbers the bounds of their strategies, of truths 0 and 1, of characters the printable ones of ASCII, or
-        those of their strategy's alphabet.
-
-    Examples
-    --------
-    >>> found = domain([("n", "int", 7), ("b", "bool", 1)], {"n": "integers(min_value=3)"})
-    >>> found[0]
-    (('>=', ('symbol', 'n', 'int'), 3), True)
-    >>> [sign for (sign, *_), _ in found]
-    ['>=', '<=', '>=', '<=']
-    """
+    """The constraints that every input of a test fulfils."""
     found: list[Constraint] = []
     parsed = {name: _parsed(text) for name, text in strategies.items()}
     for name, kind, value in parts:
@@ -51,23 +29,7 @@ def domain(parts: Iterable[tuple[str, str, float]], strategies: Mapping[str, str
 
 
 def fixed(strategies: Mapping[str, str]) -> dict[str, str]:
-    """The arguments whose strategies do not say which values they draw.
-
-    Parameters
-    ----------
-    strategies : mapping of str to str
-        By argument.
-
-    Returns
-    -------
-    dict of str to str
-        Those whose parts must stay as they are.
-
-    Examples
-    --------
-    >>> fixed({"a": "integers()", "b": "lists(text())", "c": "integers().map(str)", "d": "sampled_from([1])"})
-    {'c': 'integers().map(str)', 'd': 'sampled_from([1])'}
-    """
+    """The arguments whose strategies do not say which values they draw."""
     return {name: text for name, text in strategies.items() if not _is_known(_parsed(text))}
 
 

@@ -25,19 +25,7 @@ is left that they may take: sets of decisions get the rest."""
 
 
 class GeneratedPaths(PathSearcher):
-    """Forces single decisions, then tries other inputs, then forces several decisions together.
-
-    Parameters
-    ----------
-    setting : PathSetting
-        What the search is about.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.path_techniques import TECHNIQUES
-    >>> TECHNIQUES["apg"].load() is GeneratedPaths
-    True
-    """
+    """Forces single decisions, then tries other inputs, then forces several decisions together."""
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
@@ -51,10 +39,7 @@ class GeneratedPaths(PathSearcher):
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Search until the first run that passes, and not only since nothing checks it any more.
 
-        Raises
-        ------
-        EvidenceError
-            When neither a decision can be forced nor an input be changed.
+        Raises EvidenceError when neither a decision can be forced nor an input be changed.
         """
         with closing(self._forced.search(limits)) as forcing:
             yield from self._alone(forcing, limits)

@@ -14,37 +14,7 @@ def judges_any_input(source: bytes, test: str, parameters: Collection[str]) -> b
     It does if it computes what it expects: from its parameters, and by calls. It does not if an expected value is a
     constant or a parameter of its own, or if it expects an exception.
 
-    Parameters
-    ----------
-    source : bytes
-        The module of the test.
-    test : str
-        Its node id.
-    parameters : collection of str
-        The names of its parameters.
-
-    Returns
-    -------
-    bool
-        False where that can't be known.
-
-    Examples
-    --------
-    >>> source = b'''
-    ... def test_reference(n):
-    ...     assert fee(n) == reference(n)
-    ... def test_round_trip(n):
-    ...     text = encode(n)
-    ...     assert decode(text) == n
-    ... def test_expected(n, expected):
-    ...     assert fee(n) == expected
-    ... def test_constant(n):
-    ...     assert fee(n) == 7
-    ... '''
-    >>> [judges_any_input(source, f"test_fee.py::{name}[154]", parameters) for name, parameters in [
-    ...     ("test_reference", ["n"]), ("test_round_trip", ["n"]), ("test_expected", ["n", "expected"]),
-    ...     ("test_constant", ["n"])]]
-    [True, True, False, False]
+    False where that can't be known.
     """
     function = _function(source, test)
     if function is None or not parameters:

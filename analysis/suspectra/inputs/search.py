@@ -51,46 +51,12 @@ milliseconds waits for seconds. Loops are ended by `MAX_EVENTS` before that."""
 
 
 class InputSearch(PathSearcher):
-    """Searches for an input with which a failing test passes.
-
-    Parameters
-    ----------
-    setting : PathSetting
-        What the search is about.
-
-    Attributes
-    ----------
-    failing : TriedRun or None
-        The run with the failing input, once that is known.
-    found : TriedRun or None
-        The run with the other input, if one was found.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.path_techniques import TECHNIQUES
-    >>> TECHNIQUES["apg-inputs"].load() is InputSearch
-    True
-
-    What was found can be run again:
-
-    >>> from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-    >>> from suspectra.experiments.recorded_paths import Paths
-    >>> test = FailingTest("test_fee.py::test_fee", "test_fee.py")
-    >>> search = InputSearch(PathSetting(test, RepeatedTests([], folder, [test]), Paths(folder), []))
-    >>> ended, input_ = {"outcome": "failed", "exception": "", "seconds": 0.1}, {"positions": [], "end": -1}
-    >>> failing, found = (
-    ...     TriedRun.from_answer({**ended, "input": {**input_, "parts": [("n", "int", n)]}}, Paths(folder))
-    ...     for n in (154, 1151)
-    ... )
-    >>> search.failing = failing
-    >>> search.job(found)["given"]
-    {'n': 1151}
-    """
+    """Searches for an input with which a failing test passes."""
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self.failing: TriedRun | None = None
-        self.found: TriedRun | None = None
+        self.failing: TriedRun | None = None  # the run with the failing input, once that is known
+        self.found: TriedRun | None = None  # the run with the other input, if one was found
         self._call, self._drawn, self._seconds = -1, "", TRACE_S
         self._whole = False  # whether the program raises an exception only after the call
         self._strategies: Mapping[str, str] = {}
@@ -101,10 +67,8 @@ class InputSearch(PathSearcher):
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Try one path after the other, `MAX_CANDIDATES` unless another limit is set.
 
-        Raises
-        ------
-        EvidenceError
-            When the solver is missing, nothing in the input can be changed, or nobody knows what is right for others.
+        Raises EvidenceError when the solver is missing, nothing in the input can be changed, or nobody knows what is
+        right for others.
         """
         if not is_available():
             cause = "inputs are found by a solver that is not installed"
@@ -157,18 +121,7 @@ class InputSearch(PathSearcher):
         yield self._report(failing, found, notes, complete=complete)
 
     def job(self, run: TriedRun) -> Job:
-        """The input of a run, with plain values.
-
-        Parameters
-        ----------
-        run : TriedRun
-            `failing` or `found`.
-
-        Returns
-        -------
-        Job
-            For :class:`~suspectra.experiments.recorded_statements.GivenInput`.
-        """
+        """The input of a run, with plain values."""
         assert self.failing is not None
         return self._job(self._changes(self.failing, run), symbolic=False)
 

@@ -25,49 +25,15 @@ MAX_TURNED = 12
 
 @dataclass(frozen=True)
 class Wanted:
-    """A path that is wanted: that of the failing run, with some decisions the other way.
+    """A path that is wanted: that of the failing run, with some decisions the other way."""
 
-    Parameters
-    ----------
-    failing : Path
-        The failing run.
-    turned : tuple of int
-        Positions of its branches that come out differently.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.answers import Answer
-    >>> failing = Path.from_events([(1, -1, 0), (2, -1, 1)])
-    >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
-    >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})
-    >>> wanted = Wanted(failing, (0,))
-    >>> wanted.is_path_of(run), wanted.open_constraints(run, arrived=False)
-    (False, [0])
-    """
-
-    failing: Path
-    turned: tuple[int, ...]
+    failing: Path  # the failing run
+    turned: tuple[int, ...]  # positions of its branches that come out differently
 
     def first_other(self, path: Path) -> int:
         """Compare the path that came with the one that was wanted.
 
-        Parameters
-        ----------
-        path : Path
-            That of a run.
-
-        Returns
-        -------
-        int
-            The position in it of the first decision that is not as wanted; -1 if there is none.
-
-        Examples
-        --------
-        >>> failing = Path.from_events([(1, -1, 0), (2, -1, 1)])
-        >>> other = Path.from_events([(1, -1, 1), (3, 0, 1), (2, -1, 1)])
-        >>> Wanted(failing, (0,)).first_other(other), Wanted(failing, (1,)).first_other(other)
-        (-1, 0)
+        The position in it of the first decision that is not as wanted; -1 if there is none.
         """
         counterpart = self.failing.aligned(path)
         there = np.flatnonzero(self.failing.is_branch & (counterpart >= 0))
@@ -76,36 +42,12 @@ class Wanted:
         return int(other.min()) if len(other) else -1
 
     def is_path_of(self, run: TriedRun) -> bool:
-        """Whether a run takes it.
-
-        Parameters
-        ----------
-        run : TriedRun
-            Any run.
-
-        Returns
-        -------
-        bool
-            Whether all decisions that were turned are made, and all that correspond are as wanted.
-        """
+        """Whether a run takes it."""
         counterpart = self.failing.aligned(run.path)
         return bool((counterpart[list(self.turned)] >= 0).all()) and self.first_other(run.path) < 0
 
     def open_constraints(self, run: TriedRun, *, arrived: bool) -> list[int]:
-        """The constraints of a run that may come out the other way, so that it gets nearer to the path.
-
-        Parameters
-        ----------
-        run : TriedRun
-            Any run.
-        arrived : bool
-            Whether another run has taken the path already, so that variants are wanted.
-
-        Returns
-        -------
-        list of int
-            Ascending.
-        """
+        """The constraints of a run that may come out the other way, so that it gets nearer to the path."""
         other = self.first_other(run.path)
         last = len(run.path) - 1 if other < 0 else other
         known = np.zeros(len(run.path) + 1, bool)
@@ -123,31 +65,7 @@ class Wanted:
 
 
 class Steering:
-    """Finds inputs for paths. What was solved once is not solved again.
-
-    Parameters
-    ----------
-    run : callable
-        Runs the program with some parts of its input that are others, and with symbols.
-    alternatives : callable
-        Lets one constraint after the other come out the other way, as `SmtSolver.alternatives` does.
-    failing : TriedRun
-        The failing run.
-    is_over : callable
-        Whether the time is up.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.answers import Answer
-    >>> failing = Path.from_events([(1, -1, 0)])
-    >>> constraints = ((("<", ("symbol", "n", "int"), 3), False),)
-    >>> run = TriedRun(Answer(Outcome.FAILED, 0.1, ""), failing, constraints, (0,), {})
-    >>> other = TriedRun(Answer(Outcome.PASSED, 0.1, ""), Path.from_events([(1, -1, 1)]), constraints, (0,), {})
-    >>> steering = Steering(lambda given: other, lambda run, places: [(0, {"n": 2})], run, lambda: False)
-    >>> [one.passes for one in steering.runs((0,))], steering.changeable([0])
-    ([True], 1)
-    """
+    """Finds inputs for paths. What was solved once is not solved again."""
 
     def __init__(
         self,
@@ -162,18 +80,7 @@ class Steering:
         self._ran: dict[str, TriedRun | None] = {"{}": failing}
 
     def runs(self, turned: tuple[int, ...]) -> Iterator[TriedRun]:
-        """Find inputs with which the program takes a path.
-
-        Parameters
-        ----------
-        turned : tuple of int
-            The decisions of the failing run that come out the other way.
-
-        Yields
-        ------
-        TriedRun
-            Each that takes it.
-        """
+        """Find inputs with which the program takes a path."""
         wanted = Wanted(self._failing.path, turned)
         pending: list[Values] = [{}]
         seen, arrived, left = {"{}"}, False, MAX_RUNS
@@ -193,18 +100,7 @@ class Steering:
                     pending.append(values)
 
     def changeable(self, branches: Sequence[int]) -> int:
-        """Count the decisions of the failing run that an input changes, which goes the same way up to them.
-
-        Parameters
-        ----------
-        branches : sequence of int
-            Their positions.
-
-        Returns
-        -------
-        int
-            At most the number of them.
-        """
+        """Count the decisions of the failing run that an input changes, which goes the same way up to them."""
         places = set(branches)
         numbers = [number for number, place in enumerate(self._failing.positions) if place in places]
         solved = self._solve(self._failing, numbers)

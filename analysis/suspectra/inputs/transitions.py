@@ -17,24 +17,15 @@ UNSEEN = "The test does not end with this input as it did before, when its state
 
 
 class InputTransitions(CauseTransitions):
-    """Looks for the cause transitions between a failing run and one with another input.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.path_techniques import TECHNIQUES
-    >>> TECHNIQUES["cause-transitions-inputs"].load() is InputTransitions
-    True
-    """
+    """Looks for the cause transitions between a failing run and one with another input."""
 
     technique = "cause-transitions-inputs"
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Find an input with which the test passes, as `InputSearch` does, and compare the states of both runs.
 
-        Raises
-        ------
-        EvidenceError
-            When the solver is missing, nothing in the input can be changed, or nobody knows what is right for others.
+        Raises EvidenceError when the solver is missing, nothing in the input can be changed, or nobody knows what is
+        right for others.
         """
         inputs = InputSearch(self.setting)
         for report in inputs.search(limits):

@@ -21,52 +21,19 @@ REJECTED = frozenset({"UnsatisfiedAssumption", "HypothesisDeprecationWarning"})
 
 @dataclass(frozen=True, eq=False)
 class TriedRun:
-    """What came of a run.
+    """What came of a run."""
 
-    Parameters
-    ----------
-    answer : Answer
-        How it ended.
-    path : Path
-        Up to where the call returned that got the input.
-    constraints : tuple of (term, bool)
-        What was asked of symbols.
-    positions : tuple of int
-        For each constraint the event before which it was asked.
-    input : TriedInput
-        What it got, and what the call gave.
-
-    Examples
-    --------
-    >>> from pathlib import Path as Folder
-    >>> tried = {"arguments": {"n": "154"}, "parts": [("n", "int", 154)], "positions": [], "end": -1}
-    >>> answer = {"outcome": "passed", "exception": "", "seconds": 0.1, "input": tried}
-    >>> run = TriedRun.from_answer(answer, Paths(Folder()))
-    >>> run.passes, run.rejected, run.parts, run.in_words
-    (True, False, {'n': 154}, 'n=154')
-    """
-
-    answer: Answer
-    path: Path
-    constraints: tuple[Constraint, ...]
-    positions: tuple[int, ...]
-    input: TriedInput
+    answer: Answer  # how it ended
+    path: Path  # up to where the call returned that got the input
+    constraints: tuple[Constraint, ...]  # what was asked of symbols
+    positions: tuple[int, ...]  # for each constraint the event before which it was asked
+    input: TriedInput  # what it got, and what the call gave
 
     @classmethod
     def from_answer(cls, answer: RunAnswer, paths: Paths) -> TriedRun | None:
         """Read what a machine answered.
 
-        Parameters
-        ----------
-        answer : RunAnswer
-            To a job of the kind ``input``.
-        paths : Paths
-            Numbers decisions.
-
-        Returns
-        -------
-        TriedRun or None
-            None of a run that was ended from outside.
+        None of a run that was ended from outside.
         """
         if "input" not in answer:
             return None
@@ -102,30 +69,6 @@ class TriedRun:
 def input_job(
     given: Mapping[str, int | float | str], call: int, drawn: str, *, symbolic: bool, whole: bool = False
 ) -> Job:
-    """Ask for a run with another input.
-
-    Parameters
-    ----------
-    given : mapping of str to number
-        Values of symbols.
-    call : int
-        Which call of the program by the test gets it, from 1; 0 for the test itself, and -1 to note all calls.
-    drawn : str
-        What a property test drew, as Python writes it.
-    symbolic : bool
-        Whether constraints are noted.
-    whole : bool, optional
-        Whether the run is looked at to the end of the test, and not only until the call returns.
-
-    Returns
-    -------
-    Job
-        For a machine.
-
-    Examples
-    --------
-    >>> input_job({"n": 3}, 1, "", symbolic=True)["given"]
-    {'n': 3}
-    """
+    """Ask for a run with another input."""
     numbers = {name: value for name, value in given.items() if isinstance(value, (int, float))}
     return {"kind": KIND, "given": numbers, "call": call, "drawn": drawn, "symbolic": symbolic, "whole": whole}

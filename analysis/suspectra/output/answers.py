@@ -6,26 +6,14 @@ from typing_extensions import TypedDict  # pydantic accepts no other one before 
 
 
 class Outcome(TypedDict):
-    """How many tests failed and passed.
-
-    Examples
-    --------
-    >>> list(Outcome.__annotations__)
-    ['failed', 'passed']
-    """
+    """How many tests failed and passed."""
 
     failed: int
     passed: int
 
 
 class SuspectAnswer(TypedDict):
-    """A suspect: ``place`` is file and line, ``executed_by`` says how many failing and passing tests execute it.
-
-    Examples
-    --------
-    >>> list(SuspectAnswer.__annotations__)
-    ['rank', 'place', 'function', 'source', 'executed_by', 'reason']
-    """
+    """A suspect: ``place`` is file and line, ``executed_by`` says how many failing and passing tests execute it."""
 
     rank: int
     place: str
@@ -36,13 +24,7 @@ class SuspectAnswer(TypedDict):
 
 
 class GroupAnswer(TypedDict):
-    """A failure group, with its first suspects. ``failure`` is how the first of its tests failed.
-
-    Examples
-    --------
-    >>> list(GroupAnswer.__annotations__)
-    ['title', 'reason', 'failure', 'failing_tests', 'tests', 'suspects', 'more_of_the_last_rank']
-    """
+    """A failure group, with its first suspects. ``failure`` is how the first of its tests failed."""
 
     title: str
     reason: str
@@ -54,13 +36,7 @@ class GroupAnswer(TypedDict):
 
 
 class RankingAnswer(TypedDict):
-    """Which lines are suspicious; ``changed_besides`` is what changed and is not among the lines that tests execute.
-
-    Examples
-    --------
-    >>> list(RankingAnswer.__annotations__)
-    ['notice', 'tests', 'changed_besides', 'groups', 'more_groups', 'problems']
-    """
+    """Which lines are suspicious; ``changed_besides`` is what changed and is not among the lines that tests execute."""
 
     notice: str
     tests: Outcome
@@ -71,13 +47,7 @@ class RankingAnswer(TypedDict):
 
 
 class FailureAnswer(TypedDict):
-    """How a test failed: ``raised_at`` is the innermost measured line of its stack.
-
-    Examples
-    --------
-    >>> list(FailureAnswer.__annotations__)
-    ['test', 'defined_at', 'failure', 'raised_at']
-    """
+    """How a test failed: ``raised_at`` is the innermost measured line of its stack."""
 
     test: str
     defined_at: str
@@ -86,13 +56,7 @@ class FailureAnswer(TypedDict):
 
 
 class ExplanationAnswer(TypedDict):
-    """Why a line has its rank.
-
-    Examples
-    --------
-    >>> list(ExplanationAnswer.__annotations__)
-    ['notice', 'place', 'function', 'source', 'rank', 'reasons', 'failing_tests', 'more_failing_tests']
-    """
+    """Why a line has its rank."""
 
     notice: str
     place: str
@@ -105,13 +69,7 @@ class ExplanationAnswer(TypedDict):
 
 
 class FailingGroupAnswer(TypedDict):
-    """The failing tests of a failure group.
-
-    Examples
-    --------
-    >>> list(FailingGroupAnswer.__annotations__)
-    ['title', 'failing_tests', 'more_failing_tests']
-    """
+    """The failing tests of a failure group."""
 
     title: str
     failing_tests: list[FailureAnswer]
@@ -119,13 +77,7 @@ class FailingGroupAnswer(TypedDict):
 
 
 class FailingTestsAnswer(TypedDict):
-    """Which tests fail; ``errors`` are what kept tests from being collected.
-
-    Examples
-    --------
-    >>> list(FailingTestsAnswer.__annotations__)
-    ['notice', 'tests', 'groups', 'more_groups', 'errors']
-    """
+    """Which tests fail; ``errors`` are what kept tests from being collected."""
 
     notice: str
     tests: Outcome
@@ -135,26 +87,14 @@ class FailingTestsAnswer(TypedDict):
 
 
 class AffectedTest(TypedDict):
-    """A test that a change can affect, with the reasons.
-
-    Examples
-    --------
-    >>> list(AffectedTest.__annotations__)
-    ['test', 'reasons']
-    """
+    """A test that a change can affect, with the reasons."""
 
     test: str
     reasons: list[str]
 
 
 class AffectedTestsAnswer(TypedDict):
-    """Which tests to run again; ``not_known`` is about changed files of which it is not known which tests read them.
-
-    Examples
-    --------
-    >>> list(AffectedTestsAnswer.__annotations__)
-    ['notice', 'known', 'failed', 'more_failed', 'affected', 'more_affected', 'not_known']
-    """
+    """Which tests to run again; ``not_known`` is about changed files of which it is not known which tests read them."""
 
     notice: str
     known: int

@@ -16,39 +16,14 @@ _REDRAW_S = 0.2
 
 
 class Bar:
-    """One line that is drawn anew; nothing where the output is no terminal.
-
-    Parameters
-    ----------
-    out : text stream
-        Written to.
-
-    Examples
-    --------
-    >>> import io
-    >>> out = io.StringIO()
-    >>> out.isatty = lambda: True
-    >>> bar = Bar(out)
-    >>> bar.show(0.5, "12 runs")
-    >>> out.getvalue().rpartition("[")[2]
-    '##########..........] 12 runs'
-    >>> bar.clear()
-    """
+    """One line that is drawn anew; nothing where the output is no terminal."""
 
     def __init__(self, out: TextIO):
-        self.out = out
+        self.out = out  # written to
         self.changing = out.isatty()
 
     def show(self, share: float, state: str) -> None:
-        """Draw it.
-
-        Parameters
-        ----------
-        share : float
-            Of the time, how much is gone: from 0 to 1.
-        state : str
-            What is written behind it.
-        """
+        """Draw it."""
         if self.changing:
             full = round(share * _COLUMNS)
             text = safe(f"[{'#' * full}{'.' * (_COLUMNS - full)}] {state}")
@@ -64,29 +39,7 @@ class Bar:
 
 
 class TimeBar:
-    """A bar that follows the clock while a search lasts, which may find nothing for long.
-
-    Parameters
-    ----------
-    out : text stream
-        Written to.
-    seconds : float
-        How long the search may take.
-
-    Attributes
-    ----------
-    state : str
-        What is written behind the time.
-
-    Examples
-    --------
-    >>> import sys
-    >>> with TimeBar(sys.stdout, 60.0) as bar:
-    ...     bar.state = "12 runs"
-    ...     with bar.aside():
-    ...         print("the search goes on before cart.py:40")
-    the search goes on before cart.py:40
-    """
+    """A bar that follows the clock while a search lasts, which may find nothing for long."""
 
     def __init__(self, out: TextIO, seconds: float):
         self._bar = Bar(out)
@@ -95,7 +48,7 @@ class TimeBar:
         self._drawing = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._draw, name="suspectra-bar", daemon=True)
-        self.state = ""
+        self.state = ""  # what is written behind the time
 
     def __enter__(self) -> TimeBar:
         self._began = time.monotonic()
@@ -110,12 +63,7 @@ class TimeBar:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Remove the bar while something is written or asked; the time for that does not count.
-
-        Yields
-        ------
-        None
-        """
+        """Remove the bar while something is written or asked; the time for that does not count."""
         with self._drawing:
             self._bar.clear()
             began = time.monotonic()

@@ -13,27 +13,7 @@ _MAX_STATES = 12  # of a chain; of a longer one those next to its ends are drawn
 
 
 def cause_svg(reports: Sequence[CauseReport], line_of: LineOf) -> str:
-    """Draw how causes led to failures.
-
-    Parameters
-    ----------
-    reports : sequence of CauseReport
-        A column for each that has a cause.
-    line_of : callable
-        Given a file and a line, returns its text.
-
-    Returns
-    -------
-    str
-        SVG text; self-contained. The cause is at the top, the failure at the bottom.
-
-    Examples
-    --------
-    >>> chain = (State("a.py", 1, 1, 1, "3"), State("test_a.py", 4, 4, 1, "false"))
-    >>> report = CauseReport("test_a", chain[:1], (), (), chain, (), 2, True, 0.1)
-    >>> cause_svg([report], lambda file, line: "a = 3").count('class="box"')
-    2
-    """
+    """Draw how causes led to failures."""
     known = [report for report in reports if report.roots]
     rows = max((len(_shown(report)) for report in known), default=0)
     width = 2 * MARGIN + max(len(known), 1) * (WIDE + SPACE) - SPACE

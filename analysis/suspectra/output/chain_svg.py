@@ -53,87 +53,31 @@ STYLE = """
 
 @dataclass(frozen=True)
 class PictureNode:
-    """A state to draw.
+    """A state to draw."""
 
-    Parameters
-    ----------
-    state : int
-        The state of the chain.
-    kind : str
-        ``location``, ``place`` or ``subgraph``.
-    label : str
-        One line of text.
-    source : str
-        The line of source of a location, else empty.
-    element : int or None
-        The element of a location.
-
-    Examples
-    --------
-    >>> place = PictureNode(3, "place", "rank 2")
-    >>> place.label, place.element
-    ('rank 2', None)
-    """
-
-    state: int
-    kind: str
-    label: str
-    source: str = ""
-    element: int | None = None
+    state: int  # the state of the chain
+    kind: str  # `location`, `place` or `subgraph`
+    label: str  # one line of text
+    source: str = ""  # the line of source of a location, else empty
+    element: int | None = None  # the element of a location
 
 
 @dataclass(frozen=True)
 class PictureEdge:
-    """A transition between two states of a picture.
+    """A transition between two states of a picture."""
 
-    Parameters
-    ----------
-    source, target : int
-        Indices of nodes.
-    probability : float
-        The probability of this transition.
-    reasons : tuple of str
-        What connects the two, if both are statements.
-
-    Examples
-    --------
-    >>> edge = PictureEdge(0, 1, 0.25, ("next in the ranking",))
-    >>> edge.target, chance(edge.probability)
-    (1, '25 %')
-    """
-
-    source: int
-    target: int
-    probability: float
-    reasons: tuple[str, ...] = ()
+    source: int  # indices of nodes
+    target: int  # indices of nodes
+    probability: float  # the probability of this transition
+    reasons: tuple[str, ...] = ()  # what connects the two, if both are statements
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a part of a chain.
+    """A picture of a part of a chain."""
 
-    Parameters
-    ----------
-    nodes : tuple of PictureNode
-        The first one is the current statement.
-    edges : tuple of PictureEdge
-        The transitions between these nodes.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> from suspectra.markov.debugging_model import DebuggingModel
-    >>> picture = Picture.around(DebuggingModel(make_technique("ochiai").localize(spectrum)), 1)
-    >>> [node.label for node in picture.nodes]
-    ['program:2', 'rank 1', 'rank 2']
-    >>> picture.svg().startswith("<svg")
-    True
-    """
-
-    nodes: tuple[PictureNode, ...]
-    edges: tuple[PictureEdge, ...]
+    nodes: tuple[PictureNode, ...]  # the first one is the current statement
+    edges: tuple[PictureEdge, ...]  # the transitions between these nodes
 
     @classmethod
     def around(
@@ -146,28 +90,7 @@ class Picture:
     ) -> Picture:
         """Make the picture around an element.
 
-        Parameters
-        ----------
-        model : DebuggingModel
-            The debugging model.
-        element : int
-            Its column in the spectrum.
-        label : callable, optional
-            Given an element, returns its label; file and line by default.
-        source : callable
-            Given an element, returns its line of source.
-        limit : int
-            The largest number of states that follow the element.
-
-        Returns
-        -------
-        Picture
-            The picture, for :meth:`svg`.
-
-        Raises
-        ------
-        KeyError
-            When the element is not a candidate, in no subgraph, or excluded.
+        Raises KeyError when the element is not a candidate, in no subgraph, or excluded.
         """
         around = model.neighbourhood(element, limit)
         elements = model.report.spectrum.elements
@@ -196,17 +119,7 @@ class Picture:
     def svg(self, *, styled: bool = True, prefix: str = "chain") -> str:
         """Draw the picture as one SVG element.
 
-        Parameters
-        ----------
-        styled : bool
-            Whether to include the style; a page with several pictures includes :data:`STYLE` once.
-        prefix : str
-            Prefix of the ids, which must be unique within a page.
-
-        Returns
-        -------
-        str
-            SVG text; self-contained if it is styled.
+        SVG text; self-contained if it is styled.
         """
         return _Drawing(self).svg(styled, prefix)
 
@@ -214,20 +127,7 @@ class Picture:
 def chance(probability: float) -> str:
     """Format a probability.
 
-    Parameters
-    ----------
-    probability : float
-        From 0 to 1.
-
-    Returns
-    -------
-    str
-        In percent, with at most two digits.
-
-    Examples
-    --------
-    >>> chance(0.214), chance(0.004), chance(1.0)
-    ('21 %', '0.4 %', '100 %')
+    In percent, with at most two digits.
     """
     return f"{100 * probability:.2g} %" if probability < 0.095 else f"{100 * probability:.0f} %"
 

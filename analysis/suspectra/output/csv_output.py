@@ -34,31 +34,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 def write_csv(ranking: Listing, out: TextIO) -> None:
     """Write the ranking with a header row; failing tests are in one cell, one per line (RFC 4180 quoting).
 
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking to write.
-    out : TextIO
-        The output.
-
-    Notes
-    -----
     A list of the first suspects is extended to the end of its last tie, as a row can't say that the tie goes on.
-    `group` is the number of the failure group in which a statement ranks best, and `group_rank` its rank there.
-    A text that a spreadsheet would take for a formula is prefixed with an apostrophe. Control characters are escaped.
-
-    Examples
-    --------
-    >>> import io
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> out = io.StringIO()
-    >>> write_csv(listing, out)
-    >>> rows = csv.DictReader(out.getvalue().splitlines())
-    >>> [(row["line"], row["rank_best"], row["score"], row["failing_tests"]) for row in rows]
-    [('1', '1', '1.0', 't1'), ('2', '2', '0.707106781187', 't1')]
+    `group` is the number of the failure group in which a statement ranks best, and `group_rank` its rank there. A text
+    that a spreadsheet would take for a formula is prefixed with an apostrophe. Control characters are escaped.
     """
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)

@@ -39,41 +39,11 @@ _GROUP_TOP = 5  # suspects listed for each failure group
 
 
 def write_html(ranking: Listing, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
-    r"""Write the page.
+    """Write the page.
 
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking to write.
-    out : text stream
-        The output.
-    sources : Sources
-        The sources of the files.
-    model : DebuggingModel, optional
-        If given, the page shows the next moves of a reader for the first suspects.
-
-    Notes
-    -----
     The page loads nothing from the network: its content security policy allows only its own style and script, by their
     hashes. It contains files with a listed suspect, and files that a failing test executed, best suspects first, up to
     a limit; and for each test the statements of these files that it executed, as runs.
-
-    Examples
-    --------
-    >>> import io
-    >>> from suspectra import make_technique
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> _ = (folder / "cart.py").write_text("total = 0\nprint(total)\n")
-    >>> lines = np.array([1, 2], np.int32)
-    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
-    >>> test = TestResult("test_all", Verdict.FAILED)
-    >>> evidence = Evidence("by hand", (test,), (cart,), (lines - 1,), lines[:0])
-    >>> listing = Listing(make_technique("ochiai").localize(evidence.spectrum()), evidence, ())
-    >>> page = io.StringIO()
-    >>> write_html(listing, page, Sources(folder))
-    >>> page.getvalue()[:15], "print(total)" in page.getvalue(), " src=" in page.getvalue()
-    ('<!doctype html>', True, False)
     """
     report, evidence = ranking.report, ranking.evidence
     heat = _heat(report)
@@ -341,23 +311,7 @@ def _rows(evidence: Evidence, shown: Ints) -> tuple[list[str], list[int]]:
 
 
 def encode_runs(indices: Ints) -> str:
-    """Encode sorted indices as runs: the gap before each run and its length, as LEB128 in base64.
-
-    Parameters
-    ----------
-    indices : ndarray of int, shape (k,)
-        Ascending; negative ones are left out.
-
-    Returns
-    -------
-    str
-        ASCII.
-
-    Examples
-    --------
-    >>> base64.b64decode(encode_runs(np.array([-1, 3, 4, 5, 300]))).hex()
-    '0303a60201'
-    """
+    """Encode sorted indices as runs: the gap before each run and its length, as LEB128 in base64."""
     indices = indices[indices >= 0]
     if not len(indices):
         return ""

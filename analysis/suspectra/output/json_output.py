@@ -17,29 +17,8 @@ from suspectra_recorder.log.stack import Stack
 def write_json(ranking: Listing, out: TextIO) -> None:
     """Write the ranking, one suspect per line.
 
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking to write.
-    out : TextIO
-        The output.
-
-    Notes
-    -----
-    JSON has no infinity: an infinite score is written as the largest double, ±1.7976931348623157e308. Text is
-    escaped to ASCII, so the output does not depend on the terminal's encoding.
-
-    Examples
-    --------
-    >>> import io
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> out = io.StringIO()
-    >>> write_json(listing, out)
-    >>> [(entry["line"], entry["rank_best"]) for entry in json.loads(out.getvalue())["suspects"]]
-    [(1, 1), (2, 2)]
+    JSON has no infinity: an infinite score is written as the largest double, ±1.7976931348623157e308. Text is escaped
+    to ASCII, so the output does not depend on the terminal's encoding.
     """
     report = ranking.report
     head: dict[str, object] = {

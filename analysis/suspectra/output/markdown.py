@@ -18,34 +18,9 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 
 
 def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    r"""Write a table (GitHub's dialect) and a summary; text from the evidence is escaped.
+    """Write a table (GitHub's dialect) and a summary; text from the evidence is escaped.
 
     Where failing tests are in several groups, each group has a table.
-
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking to write.
-    out : TextIO
-        The output.
-    sources : Sources
-        The sources of the lines.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> _ = (folder / "program").write_text("total = 1\nprint(total)\n")
-    >>> write_markdown(listing, sys.stdout, Sources(folder))
-    | Rank | Score | Location | Function | ef | ep | nf | np | Source | Failing tests |
-    |---:|---:|---|---|---:|---:|---:|---:|---|---|
-    | 1 | 1.0000 | `program:1` |  | 1 | 0 | 0 | 1 | `total = 1` | `t1` |
-    | 2 | 0.7071 | `program:2` |  | 1 | 1 | 0 | 0 | `print(total)` | `t1` |
-    <BLANKLINE>
-    2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)
     """
     for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
         out.write(f"{_plain(sentence)}\n\n")

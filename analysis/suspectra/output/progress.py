@@ -14,27 +14,10 @@ STEP = 10
 
 
 class Progress:
-    """Writes the progress after each test, and names failing tests.
-
-    Parameters
-    ----------
-    out : text stream
-        The output.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> with Progress(sys.stdout) as progress:
-    ...     progress(1, 2, TestResult("test_sum", Verdict.FAILED, "assert 3 == 4"))
-    ...     progress(2, 2, TestResult("test_tax", Verdict.PASSED))
-    failed test_sum
-    [ 50%] 1 of 2 tests, 1 failed
-    [100%] 2 of 2 tests, 1 failed
-    """
+    """Writes the progress after each test, and names failing tests."""
 
     def __init__(self, out: TextIO):
-        self.out = out
+        self.out = out  # the output
         self.style = Style(out)
         self.changing = out.isatty()
         self._shown = 0

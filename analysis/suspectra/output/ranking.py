@@ -21,17 +21,7 @@ MAX_SCORE = sys.float_info.max
 
 
 class Entry(TypedDict):
-    """A listed suspect, with the field names of the JSON output.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> first: Entry = next(listing.entries())
-    >>> first["line"], first["ef"], first["ep"], first["failing_tests"]
-    (1, 1, 0, ['t1'])
-    """
+    """A listed suspect, with the field names of the JSON output."""
 
     file: str
     line: int
@@ -55,52 +45,15 @@ class Entry(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """A ranking to write.
+    """A ranking to write."""
 
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    evidence : Evidence
-        The evidence of the ranking.
-    problems : tuple of Problem
-        The problems of the evidence and of the ranking.
-    top : int or None
-        How many suspects to list, None for all.
-    groups : tuple of RankedGroup
-        The failure groups, each with its own ranking; empty where failing tests were not grouped.
-    run_again : tuple of str
-        The command that runs the tests again; empty where that is not known.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> from suspectra.failure_groups.ranking import rank_groups
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 0, 1], *[[0, 0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> ochiai = make_technique("ochiai")
-    >>> groups = tuple(rank_groups(ochiai.localize(spectrum), ochiai).groups)
-    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-    >>> listing = Listing(ochiai.localize(spectrum), evidence, (), top=1, groups=groups)
-    >>> listing.shown, listing.tied_beyond, listing.cut
-    (1, 2, 'and 2 more of the same rank')
-    >>> [(group.title, section.report.suspect(0).score) for group, section in listing.sections]
-    [('program:1', 1.0), ('program:3', 1.0)]
-    >>> listing.for_group(groups[0]).shown
-    2
-    >>> [ranks.tolist() for ranks in listing.group_ranks()]
-    [[1, 1, 2], [1, 1, 1]]
-    >>> [(entry["line"], entry["reason"], listing.beside_counts(entry)) for entry in listing.entries()]
-    [(1, '1 of 2 failing and 0 of 40 passing tests execute this line.', '')]
-    >>> listing.notices, listing.ranked_as_changed.tolist()
-    ((), [False, False, False])
-    """
-
-    report: RankedReport
-    evidence: Evidence
-    problems: tuple[Problem, ...]
-    top: int | None = None
+    report: RankedReport  # the ranking
+    evidence: Evidence  # the evidence of the ranking
+    problems: tuple[Problem, ...]  # the problems of the evidence and of the ranking
+    top: int | None = None  # how many suspects to list, None for all
+    # the failure groups, each with its own ranking; empty where failing tests were not grouped
     groups: tuple[RankedGroup, ...] = ()
-    run_again: tuple[str, ...] = ()
+    run_again: tuple[str, ...] = ()  # the command that runs the tests again; empty where that is not known
 
     @property
     def sections(self) -> list[tuple[RankedGroup, Listing]]:
@@ -112,17 +65,7 @@ class Listing:
     def for_group(self, group: RankedGroup, top: int | None = None) -> Listing:
         """List what the tests of a failure group execute.
 
-        Parameters
-        ----------
-        group : RankedGroup
-            One of the groups.
-        top : int, optional
-            How many suspects to list at most.
-
-        Returns
-        -------
-        Listing
-            Empty if its tests execute no suspect.
+        Empty if its tests execute no suspect.
         """
         suspected = group.report.spectrum.suspected
         return replace(self, report=group.report, groups=(), top=suspected if top is None else min(top, suspected))
@@ -130,12 +73,9 @@ class Listing:
     def group_ranks(self) -> tuple[Ints, Ints]:
         """Find for each element the failure group in which it ranks best, and its rank there.
 
-        Returns
-        -------
-        group : ndarray of int64, shape (elements,)
-            The group's number, 0 for elements that no failing test executes.
-        rank : ndarray of int64, shape (elements,)
-            The best rank of its tie.
+        Of shape (elements,).
+
+        Of shape (elements,).
         """
         size = len(self.report.spectrum.elements)
         number, best = np.zeros(size, np.int64), np.full(size, np.iinfo(np.int64).max)
@@ -169,18 +109,7 @@ class Listing:
         return self.report.spectrum.changed_for > 0
 
     def beside_counts(self, entry: Entry) -> str:
-        """The reason of a suspect, empty where it only repeats the counts.
-
-        Parameters
-        ----------
-        entry : Entry
-            One of :meth:`entries`.
-
-        Returns
-        -------
-        str
-            A sentence, or nothing.
-        """
+        """The reason of a suspect, empty where it only repeats the counts."""
         counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts, only_read=entry["only_read"])
         return entry["reason"] if entry["reason"] != counts else ""
 
@@ -192,13 +121,6 @@ class Listing:
     def entries(self) -> Iterator[Entry]:
         """Iterate over the listed suspects, best first, with the field names of the JSON output.
 
-        Yields
-        ------
-        Entry
-            An entry that JSON can represent.
-
-        Notes
-        -----
         Whole columns are converted to Python numbers at once, as a report has as many entries as the project has
         statements.
         """
@@ -268,23 +190,7 @@ class Listing:
 def change_in_words(entry: Entry) -> str:
     """Say that a suspect changed before failing tests failed.
 
-    Parameters
-    ----------
-    entry : Entry
-        The suspect.
-
-    Returns
-    -------
-    str
-        Without a capital or a stop; empty where no change is known.
-
-    Examples
-    --------
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> [change_in_words(entry) for entry in listing.entries()]
-    ['', '']
+    Without a capital or a stop; empty where no change is known.
     """
     return changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
 

@@ -33,34 +33,11 @@ _MAX_RELATED = 20
 def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     """Write a log of one run: the technique is the rule, suspects are results, failing tests are related locations.
 
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking to write.
-    out : TextIO
-        The output.
-    workspace : Path
-        The folder from which paths of results start.
-
-    Notes
-    -----
     The level shows the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
     for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are under the run's
     `properties`; those of a result name the group in which it ranks best. A result's `stacks` are those of the tests
     that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100 (first) down towards 0. The
     counts and all failing tests are under `properties`; related locations are 20 at most.
-
-    Examples
-    --------
-    >>> import io
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> out = io.StringIO()
-    >>> write_sarif(listing, out, folder)
-    >>> [(result["level"], result["rank"]) for result in json.loads(out.getvalue())["runs"][0]["results"]]
-    [('error', 100.0), ('warning', 50.0)]
     """
     tests = {test.name: test for test in ranking.evidence.tests}
     statements = max(len(ranking.report), 1)

@@ -67,32 +67,7 @@ class _Box:
 def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
     """Draw the steps of a slice that are nearest to its roots.
 
-    Parameters
-    ----------
-    found : Slice
-        What is drawn.
-    line_of : callable
-        Given a file and a line, returns its text.
-    limit : int, optional
-        How many boxes to draw at most.
-
-    Returns
-    -------
-    str
-        SVG text; self-contained. Dependences differ by the kind of their lines, not only by colour.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.slices import backward
-    >>> from suspectra.dependences.trace import DependenceTrace, Site
-    >>> one = np.zeros(2, np.int32)
-    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2))
-    >>> graph = DependenceGraph.from_edges(2, [(0, 1, 0)])
-    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "2"], 1, one > 0, ())
-    >>> slice_svg(backward(trace), lambda file, line: "a = 1").count('class="box"')
-    2
+    SVG text; self-contained. Dependences differ by the kind of their lines, not only by colour.
     """
     rows = list(_rows(found, limit))
     boxes = _placed([[branch.step for branch in row] for row in rows], found.direction)
@@ -109,27 +84,7 @@ def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
 
 
 def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
-    """Put boxes and arrows into a picture.
-
-    Parameters
-    ----------
-    title : str
-        What it shows, for screen readers.
-    width, height : float
-        In pixels.
-    parts : iterable of str
-        SVG elements.
-
-    Returns
-    -------
-    str
-        SVG text; self-contained.
-
-    Examples
-    --------
-    >>> picture("What led to this", 40, 20, []).startswith("<svg")
-    True
-    """
+    """Put boxes and arrows into a picture."""
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="suspectra-slice" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="slice-title">',
@@ -144,31 +99,7 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
 
 
 def box_of(at: tuple[float, float], place: str, instance: int, source: str, value: str, classes: str = "step") -> str:
-    """Draw a state of a run: where it is, its source and its value.
-
-    Parameters
-    ----------
-    at : (float, float)
-        The upper left corner, in pixels.
-    place : str
-        File and line.
-    instance : int
-        Which time it was executed, from 1; 0 while its module was imported.
-    source, value : str
-        What the line says, and what was computed; the value may be empty.
-    classes : str, optional
-        Of the SVG element: ``end`` is a failure, ``test`` is test code.
-
-    Returns
-    -------
-    str
-        SVG text.
-
-    Examples
-    --------
-    >>> "cart.py:8  the 2nd time" in box_of((0, 0), "cart.py:8", 2, "total = 30", "30")
-    True
-    """
+    """Draw a state of a run: where it is, its source and its value."""
     x, y = at
     times = f"  the {ordinal(instance)} time" if instance > 1 else "" if instance else "  at import"
     shown = fit(safe(place), _PLACE_CHARACTERS - len(times), keep_end=True) + times

@@ -20,34 +20,9 @@ _GAP = "  "
 
 
 def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    r"""Write the table, with the reason for the rank of each tie and the failing tests that execute its lines.
+    """Write the table, with the reason for the rank of each tie and the failing tests that execute its lines.
 
     Where failing tests are in several groups, each group has a section with its own table.
-
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking to write.
-    out : TextIO
-        The output.
-    sources : Sources
-        The sources of the lines.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> _ = (folder / "program").write_text("total = 1\nprint(total)\n")
-    >>> write_table(listing, sys.stdout, Sources(folder))
-    Rank   Score  Location   Function  ef  ep  nf  np  Source
-       1  1.0000  program:1             1   0   0   1  total = 1
-       2  0.7071  program:2             1   1   0   0  print(total)
-          executed by 1 failing test: t1
-    <BLANKLINE>
-    2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)
     """
     style = Style(out)
     for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
@@ -91,27 +66,7 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
 
 
 def summary(ranking: Listing) -> str:
-    """Summarize in one line: suspects, tests and technique.
-
-    Parameters
-    ----------
-    ranking : Listing
-        The ranking.
-
-    Returns
-    -------
-    str
-        Without a line end.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> summary(listing)
-    '2 of 2 statements, by Ochiai, from 1 failed and 1 passed test (by hand)'
-    """
+    """Summarize in one line: suspects, tests and technique."""
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
     without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
     cloned = ", failed tests cloned" if technique.clone_failed else ""
@@ -125,71 +80,19 @@ def summary(ranking: Listing) -> str:
 
 
 def rank_text(best: int, worst: int) -> str:
-    """Format a rank, as a range if lines are tied.
-
-    Parameters
-    ----------
-    best, worst : int
-        Counted from 1.
-
-    Returns
-    -------
-    str
-        Such as ``3–5``.
-
-    Examples
-    --------
-    >>> rank_text(3, 5), rank_text(3, 3)
-    ('3–5', '3')
-    """
+    """Format a rank, as a range if lines are tied."""
     return f"{best}–{worst}" if best != worst else f"{best}"
 
 
 def score_text(score: float) -> str:
-    """Format a score, short enough for a column; the largest double stands for infinity.
-
-    Parameters
-    ----------
-    score : float
-        Suspiciousness.
-
-    Returns
-    -------
-    str
-        Four decimals below 1000, five significant digits above.
-
-    Examples
-    --------
-    >>> score_text(0.70711), score_text(123456.7), score_text(MAX_SCORE)
-    ('0.7071', '1.2346e+05', '∞')
-    """
+    """Format a score, short enough for a column; the largest double stands for infinity."""
     if abs(score) == MAX_SCORE:
         return "∞" if score > 0 else "-∞"
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
 
 
 def location_text(entry: Entry) -> str:
-    """Format the file and the first line.
-
-    Parameters
-    ----------
-    entry : Entry
-        A listed suspect.
-
-    Returns
-    -------
-    str
-        Such as ``cart.py:12``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> [location_text(entry) for entry in listing.entries()]
-    ['program:1', 'program:2']
-    """
+    """Format the file and the first line."""
     return f"{entry['file']}:{entry['line']}"
 
 

@@ -11,13 +11,7 @@ Differences = frozenset[int]
 
 
 class Verdict(Enum):
-    """How a run ends in which some differences are applied.
-
-    Examples
-    --------
-    >>> Verdict("?") is Verdict.UNRESOLVED
-    True
-    """
+    """How a run ends in which some differences are applied."""
 
     PASSES = "✔"
     FAILS = "✘"
@@ -27,26 +21,11 @@ class Verdict(Enum):
 
 
 class Isolated(NamedTuple):
-    """What delta debugging has found.
+    """What delta debugging has found."""
 
-    Parameters
-    ----------
-    passing : frozenset of int
-        Differences with which the run passes.
-    failing : frozenset of int
-        Those and the cause: the run fails.
-    minimal : bool
-        Whether nothing can be left out of the cause; False where the search was ended.
-
-    Examples
-    --------
-    >>> Isolated(frozenset({1}), frozenset({1, 4}), True).cause
-    frozenset({4})
-    """
-
-    passing: Differences
-    failing: Differences
-    minimal: bool
+    passing: Differences  # differences with which the run passes
+    failing: Differences  # those and the cause: the run fails
+    minimal: bool  # whether nothing can be left out of the cause; False where the search was ended
 
     @property
     def cause(self) -> Differences:
@@ -55,31 +34,7 @@ class Isolated(NamedTuple):
 
 
 def isolate(number: int, test: Callable[[Differences], Verdict], go_on: Callable[[], bool] = lambda: True) -> Isolated:
-    """Narrow differences down to a cause from which nothing can be left out.
-
-    Parameters
-    ----------
-    number : int
-        How many differences there are. A run passes with none of them, and fails with all.
-    test : callable
-        Tells how a run ends with some of them. It is called once for each set.
-    go_on : callable, optional
-        Asked before each test; if it says no, what is known is the result.
-
-    Returns
-    -------
-    Isolated
-        1-minimal: without any single difference of the cause, or with any single one more to the passing side, the run
-        neither passes nor fails otherwise than known.
-
-    Examples
-    --------
-    >>> isolate(8, lambda some: Verdict.FAILS if {2, 5} <= some else Verdict.PASSES).cause in ({2}, {5})
-    True
-    >>> both = {frozenset(): Verdict.PASSES, frozenset(range(4)): Verdict.FAILS}
-    >>> sorted(isolate(4, lambda some: both.get(some, Verdict.UNRESOLVED)).cause)
-    [0, 1, 2, 3]
-    """
+    """Narrow differences down to a cause from which nothing can be left out."""
     known = {frozenset[int](): Verdict.PASSES, frozenset(range(number)): Verdict.FAILS}
 
     def ask(some: Differences) -> Verdict | None:

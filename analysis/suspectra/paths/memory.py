@@ -23,34 +23,13 @@ _NO_NODES: list[MemoryNode] = []
 
 
 class AccessPath(NamedTuple):
-    """A place in a state.
+    """A place in a state."""
 
-    Parameters
-    ----------
-    depth : int
-        Which of the functions that are being executed, the outermost first.
-    function : str
-        Its name.
-    name : str
-        The variable.
-    steps : tuple of str
-        From its value on, as `suspectra_recorder.experiments.memory_graph` has them.
-    of_length : bool, optional
-        Whether it is the length of the list there.
-
-    Examples
-    --------
-    >>> str(AccessPath(0, "sort", "items", ("[i2", ".price"))), str(AccessPath(0, "sort", "items", (), of_length=True))
-    ('items[2].price', 'len(items)')
-    >>> str(AccessPath(0, "sort", "known", ("{sx",)))
-    "'x' in known"
-    """
-
-    depth: int
-    function: str
-    name: str
-    steps: tuple[str, ...]
-    of_length: bool = False
+    depth: int  # which of the functions that are being executed, the outermost first
+    function: str  # its name
+    name: str  # the variable
+    steps: tuple[str, ...]  # from its value on, as `suspectra_recorder.experiments.memory_graph` has them
+    of_length: bool = False  # whether it is the length of the list there
 
     def __str__(self) -> str:
         text = self.name
@@ -65,73 +44,26 @@ class AccessPath(NamedTuple):
 
 
 class StateDifference(NamedTuple):
-    """A place where the states of two runs are different.
+    """A place where the states of two runs are different."""
 
-    Parameters
-    ----------
-    place : AccessPath
-        Where.
-    failing, passing : str
-        What is there in each run, for people.
-    change : MemoryChange
-        Makes the passing run have there what the failing one has.
-
-    Examples
-    --------
-    >>> one, other = ({"variables": [(0, "f", "a", 0)], "nodes": [("value", text, [], 0)]} for text in ("i1", "i2"))
-    >>> (found,) = compare_states(one, other).differences
-    >>> str(found.place), found.failing, found.passing
-    ('a', '1', '2')
-    """
-
-    place: AccessPath
-    failing: str
-    passing: str
-    change: MemoryChange
+    place: AccessPath  # where
+    failing: str  # what is there in each run, for people
+    passing: str  # what is there in each run, for people
+    change: MemoryChange  # makes the passing run have there what the failing one has
 
 
 class ComparedStates(NamedTuple):
-    """What is different between two states.
+    """What is different between two states."""
 
-    Parameters
-    ----------
-    differences : list of StateDifference
-        Those that can be applied.
-    fixed : list of str
-        Places that may be different, but can't be changed, with the type of what is there.
-
-    Examples
-    --------
-    >>> ComparedStates([], ["self.lock (lock)"]).fixed
-    ['self.lock (lock)']
-    """
-
-    differences: list[StateDifference]
-    fixed: list[str]
+    differences: list[StateDifference]  # those that can be applied
+    fixed: list[str]  # places that may be different, but can't be changed, with the type of what is there
 
 
 def compare_states(failing: MemoryGraph, passing: MemoryGraph) -> ComparedStates:
     """Find the places where two states are different.
 
-    Parameters
-    ----------
-    failing, passing : MemoryGraph
-        States before corresponding statements.
-
-    Returns
-    -------
-    ComparedStates
-        In the order in which they can be applied together. Variables that only the passing run has are left as they
-        are, since nothing in the failing run reads them.
-
-    Examples
-    --------
-    >>> def state(*items):
-    ...     values = [("value", f"i{item}", [], 0) for item in items]
-    ...     parts = [(f"[i{place}", place + 1) for place in range(len(items))]
-    ...     return {"variables": [(0, "f", "a", 0)], "nodes": [("list", "", parts, len(items)), *values]}
-    >>> [str(one.place) for one in compare_states(state(7, 8, 9), state(7, 5)).differences]
-    ['len(a)', 'a[1]']
+    In the order in which they can be applied together. Variables that only the passing run has are left as they are,
+    since nothing in the failing run reads them.
     """
     return _Comparison(failing, passing).compared()
 
@@ -139,24 +71,7 @@ def compare_states(failing: MemoryGraph, passing: MemoryGraph) -> ComparedStates
 def content_at(state: MemoryGraph, place: AccessPath) -> str | None:
     """Say what a place of a state contains, to find out whether another state has something else there.
 
-    Parameters
-    ----------
-    state : MemoryGraph
-        The state.
-    place : AccessPath
-        Where to look.
-
-    Returns
-    -------
-    str or None
-        The value, or of a container or an object its kind and size; None if there is no such place.
-
-    Examples
-    --------
-    >>> nodes = [("list", "", [("[i0", 1)], 1), ("value", "i2", [], 0)]
-    >>> state = {"variables": [(0, "f", "a", 0)], "nodes": nodes, "full": False}
-    >>> content_at(state, AccessPath(0, "f", "a", ("[i0",))), content_at(state, AccessPath(0, "f", "b", ()))
-    ('value i2', None)
+    The value, or of a container or an object its kind and size; None if there is no such place.
     """
     variables = {(depth, function, name): node for depth, function, name, node in state["variables"]}
     node = variables.get(place[:3])

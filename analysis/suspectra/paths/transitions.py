@@ -19,60 +19,26 @@ MAX_IN_GAP = 7
 
 
 class CausePlace(NamedTuple):
-    """A place of a state that is a cause of the failure, or a part of one.
+    """A place of a state that is a cause of the failure, or a part of one."""
 
-    Parameters
-    ----------
-    place : str
-        The access path, such as ``items[2]`` or ``len(items)``.
-    function : str
-        The function whose variable it begins with.
-    failing, passing : str
-        What is there in each run.
-
-    Examples
-    --------
-    >>> str(CausePlace("base", "fee", "502", "500"))
-    '`base` is 502, not 500'
-    """
-
-    place: str
-    function: str
-    failing: str
-    passing: str
+    place: str  # the access path, such as `items[2]` or `len(items)`
+    function: str  # the function whose variable it begins with
+    failing: str  # what is there in each run
+    passing: str  # what is there in each run
 
     def __str__(self) -> str:
         return f"`{self.place}` is {self.failing}, not {self.passing}"
 
 
 class Transition(NamedTuple):
-    """A step from one cause to the next.
+    """A step from one cause to the next."""
 
-    Parameters
-    ----------
-    location : Location
-        The statement after which the new cause is there; for the first cause the one before which it is seen first.
-    instance : int
-        Its how many-th time in the failing run, from 1.
-    places : tuple of CausePlace
-        The new cause; empty for the step to the failure.
-    first : bool
-        Whether it is the first cause.
-    around : tuple of Location
-        Other statements that the failing run executed in this step, the last ones first.
-
-    Examples
-    --------
-    >>> step = Transition(Location("fee.py", 10, 10), 1, (CausePlace("base", "fee", "502", "500"),), False, ())
-    >>> str(step)
-    '`base` is 502, not 500, since fee.py:10'
-    """
-
+    # the statement after which the new cause is there; for the first cause the one before which it is seen first
     location: Location
-    instance: int
-    places: tuple[CausePlace, ...]
-    first: bool
-    around: tuple[Location, ...]
+    instance: int  # its how many-th time in the failing run, from 1
+    places: tuple[CausePlace, ...]  # the new cause; empty for the step to the failure
+    first: bool  # whether it is the first cause
+    around: tuple[Location, ...]  # other statements that the failing run executed in this step, the last ones first
 
     def __str__(self) -> str:
         if not self.places:
@@ -82,50 +48,14 @@ class Transition(NamedTuple):
 
 
 class Infection(NamedTuple):
-    """Between which transitions of a chain a state becomes wrong.
+    """Between which transitions of a chain a state becomes wrong."""
 
-    Parameters
-    ----------
-    right : int
-        The last transition whose cause is right; -1 for none.
-    wrong : int
-        The first one whose cause is wrong, or the failure.
-
-    Examples
-    --------
-    >>> Infection(-1, 0).wrong
-    0
-    """
-
-    right: int
-    wrong: int
+    right: int  # the last transition whose cause is right; -1 for none
+    wrong: int  # the first one whose cause is wrong, or the failure
 
 
 def infection(chain: Sequence[Transition], is_right: Callable[[Transition], bool | None]) -> Infection:
-    """Ask by bisection which causes of a chain are right, since a wrong one makes those after it wrong.
-
-    Parameters
-    ----------
-    chain : sequence of Transition
-        From the first cause to the failure, which is wrong.
-    is_right : callable
-        Says whether the cause of a transition is what it should be; None where that is not known.
-
-    Returns
-    -------
-    Infection
-        The fault is probably executed in between (CT/infected of Cleve & Zeller 2005).
-
-    Examples
-    --------
-    >>> def step(line, *places):
-    ...     return Transition(Location("fee.py", line, line), 1, places, False, ())
-    >>> chain = [step(line, CausePlace("base", "fee", str(line), "0")) for line in (5, 6, 7, 8)]
-    >>> infection([*chain, step(9)], lambda one: one.location.line < 7)
-    Infection(right=1, wrong=2)
-    >>> infection([*chain, step(9)], lambda one: None)
-    Infection(right=-1, wrong=4)
-    """
+    """Ask by bisection which causes of a chain are right, since a wrong one makes those after it wrong."""
     right, wrong = -1, len(chain) - 1
     open_ = [number for number, one in enumerate(chain) if one.places]
     while open_:
@@ -143,47 +73,18 @@ def infection(chain: Sequence[Transition], is_right: Callable[[Transition], bool
 
 
 class CauseSteps(NamedTuple):
-    """Between which points causes are different.
+    """Between which points causes are different."""
 
-    Parameters
-    ----------
-    first, last : int
-        The first and the last point that is known to have a cause.
-    steps : tuple of (int, int)
-        Pairs of points with different causes; no cause is known for a point between the two.
-
-    Examples
-    --------
-    >>> CauseSteps(0, 3, ((1, 2),)).steps
-    ((1, 2),)
-    """
-
-    first: int
-    last: int
+    first: int  # the first and the last point that is known to have a cause
+    last: int  # the first and the last point that is known to have a cause
+    # pairs of points with different causes; no cause is known for a point between the two
     steps: tuple[tuple[int, int], ...]
 
 
 def cause_steps(points: int, cause: Callable[[int], CauseT | None]) -> Iterator[CauseSteps]:
     """Look for the points between which the cause of a failure becomes another one, by bisection.
 
-    Parameters
-    ----------
-    points : int
-        How many points there are.
-    cause : callable
-        Gives the cause at a point, in whatever form; None where there is none. Called once for each point.
-
-    Yields
-    ------
-    CauseSteps
-        What is known so far, each time that there is more; nothing if no cause is found.
-
-    Examples
-    --------
-    >>> causes = ["a", "a", None, "b", "b", "b", "c", None]
-    >>> *_, found = cause_steps(len(causes), causes.__getitem__)
-    >>> found
-    CauseSteps(first=0, last=6, steps=((1, 3), (5, 6)))
+    What is known so far, each time that there is more; nothing if no cause is found.
     """
     known: dict[int, CauseT | None] = {}
 

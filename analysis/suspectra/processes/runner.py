@@ -42,13 +42,7 @@ _SHELL_SIGNALS = {
 
 
 class Streams(Enum):
-    """Where the output of a program goes.
-
-    Examples
-    --------
-    >>> [streams.name for streams in Streams if Program(("ls",), ".", {}, streams).grouped]
-    ['EVENTS', 'KEPT']
-    """
+    """Where the output of a program goes."""
 
     TERMINAL = "terminal"
     """To the output of this process. The program also gets its input and the user's interrupts."""
@@ -62,47 +56,18 @@ class Streams(Enum):
 
 @dataclass(frozen=True)
 class Program:
-    """A program to run, and how to run it.
+    """A program to run, and how to run it."""
 
-    Parameters
-    ----------
-    arguments : tuple of str
-        Program and arguments; they are not passed to a shell.
-    folder : str
-        The working folder.
-    environment : mapping of str to str
-        The whole environment.
-    streams : Streams
-        Where its output goes.
-    timeout : float, optional
-        Time limit in seconds, after which it is ended.
-    guarded : bool
-        Whether it gets a watchdog. Then it ends together with this process, even if that is killed, and with all
-        processes that it started, in any group. Processes that it leaves running when it ends by itself are not
-        touched. Without a watchdog, the rest of its group is ended with it.
-    progress : Path, optional
-        The file to which lines are added as its tests end; see :mod:`suspectra_recorder.progress`.
-    descriptors : tuple of int
-        Descriptors of this process that it inherits, under the same numbers; only where programs inherit any.
-    cure : str
-        What the user can do if it can't be started.
-
-    Examples
-    --------
-    >>> program = Program(("pytest", "-q"), "/work/shop", {"PATH": "/usr/bin"}, timeout=60.0)
-    >>> program.streams, program.grouped
-    (<Streams.KEPT: 'kept'>, True)
-    """
-
-    arguments: tuple[str, ...]
-    folder: str
-    environment: Mapping[str, str]
-    streams: Streams = Streams.KEPT
-    timeout: float | None = None
-    guarded: bool = False
-    progress: Path | None = None
+    arguments: tuple[str, ...]  # program and arguments; they are not passed to a shell
+    folder: str  # the working folder
+    environment: Mapping[str, str]  # the whole environment
+    streams: Streams = Streams.KEPT  # where its output goes
+    timeout: float | None = None  # time limit in seconds, after which it is ended
+    guarded: bool = False  # whether it gets a watchdog
+    progress: Path | None = None  # the file to which lines are added as its tests end; see suspectra_recorder.progress
+    # descriptors of this process that it inherits, under the same numbers; only where programs inherit any
     descriptors: tuple[int, ...] = ()
-    cure: str = "check the command"
+    cure: str = "check the command"  # what the user can do if it can't be started
 
     @property
     def grouped(self) -> bool:
@@ -111,32 +76,11 @@ class Program:
 
 
 def run(program: Program, token: Token | None = None, notify: Callable[[Event], object] = lambda event: None) -> Ended:
-    r"""Run a program to its end.
+    """Run a program to its end.
 
-    Parameters
-    ----------
-    program : Program
-        What to run.
-    token : Token, optional
-        Cancel it, from any thread, to end the program.
-    notify : callable
-        Called with each event, in this thread.
+    The last event.
 
-    Returns
-    -------
-    Ended
-        The last event.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be started.
-
-    Examples
-    --------
-    >>> ended = run(Program(("echo", "hello"), ".", dict(os.environ)))
-    >>> ended.code, ended.stdout
-    (0, b'hello\n')
+    Raises EvidenceError when it can't be started.
     """
     environment = dict(program.environment)
     watchdog = Watchdog(environment) if program.guarded else None
@@ -316,14 +260,6 @@ def _head(file: IO[bytes]) -> bytes:
 def memory_folder() -> str | None:
     """Return a folder in memory, in which profiles and output are cheapest; None if there is none.
 
-    Returns
-    -------
-    str or None
-        ``/dev/shm`` if it is writable.
-
-    Examples
-    --------
-    >>> os.path.isdir(memory_folder() or ".")
-    True
+    `/dev/shm` if it is writable.
     """
     return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None

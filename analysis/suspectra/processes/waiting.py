@@ -26,41 +26,13 @@ _LAST_LINES = 15  # of the output of a process that did not start to wait
 
 
 class WaitingProcess:
-    r"""A program that inherits one end of a socket.
-
-    Parameters
-    ----------
-    program_for : callable
-        Given the descriptor that the program will inherit, returns the program.
-    notify : callable
-        Called with its events, in a thread of its own.
-
-    Attributes
-    ----------
-    printed : sequence of str
-        The last lines of its output.
-    error : EvidenceError or None
-        Why it could not be started.
-
-    Examples
-    --------
-    >>> import sys
-    >>> code = "import os, sys; n = int(sys.argv[1]); os.write(n, b'ready\\n'); os.write(n, os.read(n, 9))"
-    >>> def program_for(channel):
-    ...     return Program((sys.executable, "-c", code, str(channel)), ".", dict(os.environ))
-    >>> process = WaitingProcess(program_for)
-    >>> lines = process.lines(10.0)
-    >>> next(lines), process.send([1]), next(lines)
-    (b'ready', None, b'[1]')
-    >>> process.ended()
-    >>> process.close()
-    """
+    """A program that inherits one end of a socket."""
 
     def __init__(self, program_for: Callable[[int], Program], notify: Callable[[Event], object] = lambda event: None):
         self._notify = notify
         self._token, self._rest = Token(), b""
-        self.printed = deque[str](maxlen=_LAST_LINES)
-        self.error: EvidenceError | None = None
+        self.printed = deque[str](maxlen=_LAST_LINES)  # the last lines of its output
+        self.error: EvidenceError | None = None  # why it could not be started
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(LOOK_S)
         program = program_for(theirs.fileno())
@@ -94,15 +66,7 @@ class WaitingProcess:
     def send(self, what: object) -> None:
         """Ask.
 
-        Parameters
-        ----------
-        what : object
-            Something that JSON can represent.
-
-        Raises
-        ------
-        OSError
-            When it has ended.
+        Raises OSError when it has ended.
         """
         self._channel.settimeout(END_S)
         try:
@@ -113,26 +77,8 @@ class WaitingProcess:
     def lines(self, seconds: float, look: Callable[[], object] = lambda: None) -> Iterator[bytes]:
         """Read what it answers, line by line.
 
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for each line.
-        look : callable
-            Called every :data:`~suspectra.processes.runner.LOOK_S` until a line comes.
-
-        Yields
-        ------
-        bytes
-            Without the line end.
-
-        Raises
-        ------
-        EOFError
-            When it ends.
-        TimeoutError
-            When it takes too long.
-        Cancelled
-            When the work is cancelled that waits.
+        Raises EOFError when it ends. Raises TimeoutError when it takes too long. Raises Cancelled when the work is
+        cancelled that waits.
         """
         while True:
             limit = time.monotonic() + seconds

@@ -15,32 +15,9 @@ _FIRST = 2  # the number of the first block with lines
 
 
 def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
-    r"""Build the flow graphs of the scopes of a file that tests entered, with indices within the file.
+    """Build the flow graphs of the scopes of a file that tests entered, with indices within the file.
 
-    Parameters
-    ----------
-    flow : PythonFlow
-        The flow of the file's source.
-    part : FilePart
-        The file's statements and arcs in the evidence.
-
-    Returns
-    -------
-    GraphTable
-        Rare arcs are included only where a test took them.
-
-    Examples
-    --------
-    >>> from suspectra.program.file_parts import file_parts
-    >>> from suspectra.spectrum import Edges, Elements, Function
-    >>> flow = PythonFlow.parse(b"def f(a):\n    if a:\n        a = 0\n    return a\n")
-    >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
-    >>> elements = Elements(("f.py",), lines * 0, lines, lines, np.array([-1, 0, 0, 0]), (Function(0, "f", 1, 4),))
-    >>> source, target = np.array([-1, 2, 4]), np.array([2, 4, -1])
-    >>> (part,) = file_parts(elements, Edges(none, source, target, none))
-    >>> graph = scope_graphs(flow, part).graph(0)
-    >>> [graph.elements_of(block).tolist() for block in range(graph.blocks)]
-    [[], [], [1], [2], [3]]
+    Rare arcs are included only where a test took them.
     """
     column = part.numbers_of(flow.ends)
     entered = np.zeros(len(flow.scopes), bool)
@@ -56,38 +33,7 @@ def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
 
 
 def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: Ints, part: FilePart) -> GraphTable:
-    """Join lines that always follow one another into blocks.
-
-    Parameters
-    ----------
-    function, header : ndarray of int32, shape (graphs,)
-        Function and header line of each graph; lines up to the header are not part of it.
-    graph : ndarray of int, shape (k,)
-        The graph of each arc, ascending.
-    ends : ndarray of int32, shape (k, 2)
-        The arcs of the graphs, without repetition.
-    number : ndarray of int32, shape (k,)
-        The index of each arc within the file, -1 for none.
-    part : FilePart
-        The file's statements, which are assigned to blocks.
-
-    Returns
-    -------
-    GraphTable
-        Block 0 of each graph is the entry, 1 the exit.
-
-    Examples
-    --------
-    >>> from suspectra.program.file_parts import file_parts
-    >>> from suspectra.spectrum import Edges, Elements
-    >>> lines = np.arange(1, 4, dtype=np.int32)
-    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-    >>> ends = np.array([[-1, 1], [1, 2], [2, 3], [3, -1]], np.int32)
-    >>> (part,) = file_parts(elements, Edges(np.zeros(4, int), *ends.T, np.zeros(4, int)))
-    >>> table = join_blocks(np.array([-1]), np.array([0]), np.zeros(4, int), ends, np.arange(4), part)
-    >>> table.source.tolist(), table.target.tolist(), table.element.tolist()
-    ([0, 2], [2, 1], [0, 1, 2])
-    """
+    """Join lines that always follow one another into blocks."""
     graphs = len(function)
     # a place is a line of a graph, numbered over all graphs; negative lines are entries and exits
     inner = ends > 0

@@ -30,28 +30,7 @@ _RERUN = "delete the file and run the test again, with a longer time limit if it
 def parse_notes(data: bytes, name: str) -> CObject:
     """Read a ``.gcno`` file.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    name : str
-        The file's name in messages.
-
-    Returns
-    -------
-    CObject
-        Its functions keep the names and paths that the compiler wrote.
-
-    Raises
-    ------
-    EvidenceError
-        When the file is empty, truncated, not a notes file, or of an unknown compiler.
-
-    Examples
-    --------
-    >>> parse_notes(b"not notes", "a.gcno")
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: a.gcno (header): it is not a .gcno file of gcc or clang. Fix: …
+    Raises EvidenceError when the file is empty, truncated, not a notes file, or of an unknown compiler.
     """
     if not data:
         raise _error(name, "", "it is empty: the compiler was stopped while it wrote it", "build the object again")
@@ -71,30 +50,11 @@ def parse_notes(data: bytes, name: str) -> CObject:
 def written_by(data: bytes, name: str) -> tuple[Compiler, str]:
     """Return which compiler wrote a ``.gcno`` file, even if the rest of it can't be read.
 
-    Parameters
-    ----------
-    data : bytes
-        The file, or its first kilobytes.
-    name : str
-        The file's name in messages.
+    May be one whose files are not supported.
 
-    Returns
-    -------
-    compiler : Compiler
-        May be one whose files are not supported.
-    folder : str
-        The folder in which it ran; empty where the file does not say.
+    The folder in which it ran; empty where the file does not say.
 
-    Raises
-    ------
-    EvidenceError
-        When it is not a notes file.
-
-    Examples
-    --------
-    >>> written_by(b"not notes", "a.gcno")
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: a.gcno (header): it is not a .gcno file of gcc or clang. Fix: …
+    Raises EvidenceError when it is not a notes file.
     """
     records = _Records(data, name, _NOTES)
     try:
@@ -137,30 +97,7 @@ def _first_column(records: _Records) -> int:
 def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
     """Read a ``.gcda`` file against the notes of its object.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    notes : CObject
-        The result of :func:`parse_notes` for the object's ``.gcno``.
-    name : str
-        The file's name in messages.
-
-    Returns
-    -------
-    Profile
-        For a truncated file, the counters before its end, and a problem.
-
-    Raises
-    ------
-    EvidenceError
-        When the file can't be used: it is empty, of another build or of another compiler.
-
-    Examples
-    --------
-    >>> parse_profile(b"not a profile", CObject("a.gcno", Compiler("gcc", 14, 2), 1, "", ()), "a.gcda")
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: a.gcda (header): it is not a .gcda file of gcc or clang. Fix: …
+    Raises EvidenceError when the file can't be used: it is empty, of another build or of another compiler.
     """
     if not data:
         raise _error(

@@ -29,58 +29,24 @@ class CFlow:
 
     Blocks, arcs and counters are numbered over all functions, one function after the other.
 
-    Parameters
-    ----------
-    functions : sequence of CFunction
-        From :func:`~suspectra.program.c_files.parse_notes`.
-    objects : sequence of int, optional
-        The object of each function; each object has its own lines. One object unless given.
-    clang : collection of int
-        Objects that follow clang's rule: a block counts for each of its lines, not only for the last one.
-
-    Attributes
-    ----------
-    first_block, first_arc, first_counter : ndarray of int64, shape (functions + 1,)
-        The first block, arc and counter of each function, then their total number.
-    source, target, flags : ndarray of int32, shape (arcs,)
-        Blocks at the ends of each arc, numbered over all functions, and the flags of the arc.
-    lines : tuple of (object, file, line)
-        The executable lines.
-
-    Raises
-    ------
-    EvidenceError
-        When the uncounted arcs of a function form a cycle, so that counts can't be computed: the file is damaged.
-
-    Examples
-    --------
-    A loop that was entered once and repeated six times; the arcs 0→2 and 3→2 are counted.
-
-    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
-    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
-    >>> flow = CFlow([loop])
-    >>> flow.arc_counts(np.array([[1, 6]])).tolist()
-    [[1], [6], [1], [6]]
-    >>> flow.blocks, flow.counters, flow.lines, flow.visible.tolist()
-    (4, 2, ((0, 'a.c', 2), (0, 'a.c', 3)), [0, 1, 2, 3])
-    >>> arcs = flow.arc_counts(np.array([[1, 6]]))
-    >>> flow.block_counts(arcs).tolist(), flow.line_counts(arcs).tolist()
-    ([[1], [1], [7], [6]], [[7], [6]])
-    >>> [pairs.tolist() for pairs in flow.block_lines]
-    [[2, 3], [0, 1]]
+    Raises EvidenceError when the uncounted arcs of a function form a cycle, so that counts can't be computed: the file
+    is damaged.
     """
 
     def __init__(
         self,
         functions: Sequence[CFunction],
-        objects: Sequence[int] | None = None,
+        objects: Sequence[int] | None = None,  # the object of each function; each object has its own lines
         clang: Collection[int] = (),
     ):
-        self.functions = tuple(functions)
+        self.functions = tuple(functions)  # from suspectra.program.c_files.parse_notes
         self.objects = tuple(objects) if objects is not None else (0,) * len(self.functions)
         self._clang = frozenset(clang)
+        # the first block, arc and counter of each function, then their total number; shape (functions + 1,)
         self.first_block = _starts([f.blocks for f in self.functions])
+        # the first block, arc and counter of each function, then their total number; shape (functions + 1,)
         self.first_arc = _starts([len(f.arcs) for f in self.functions])
+        # the first block, arc and counter of each function, then their total number; shape (functions + 1,)
         self.first_counter = _starts([len(f.counted) for f in self.functions])
         arcs = np.array([arc for f in self.functions for arc in f.arcs], np.int32).reshape(-1, 3)
         shift = np.repeat(self.first_block[:-1], np.diff(self.first_arc)).astype(np.int32)
@@ -101,17 +67,9 @@ class CFlow:
     def arc_counts(self, counters: Ints) -> Ints:
         """Compute how often each arc was taken.
 
-        Parameters
-        ----------
-        counters : ndarray of int64, shape (runs, counters)
-            The counters of each run's profile, function by function.
-
-        Returns
-        -------
-        ndarray of int64, shape (arcs, runs)
-            A count can be negative where flow is not conserved: after ``longjmp``, in a run that was killed, or in
-            a profile that threads wrote without ``-fprofile-update=atomic``. gcov prints it unchanged. An arc was taken
-            if its count is above 0.
+        Of shape (arcs, runs). A count can be negative where flow is not conserved: after `longjmp`, in a run that was
+        killed, or in a profile that threads wrote without `-fprofile-update=atomic`. gcov prints it unchanged. An arc
+        was taken if its count is above 0.
         """
         given = np.ascontiguousarray(np.asarray(counters, np.int64).T)
         counts = np.empty((len(self.source), given.shape[1]), np.int64)
@@ -124,15 +82,7 @@ class CFlow:
     def block_counts(self, arcs: Ints) -> Ints:
         """Compute how often each block was entered.
 
-        Parameters
-        ----------
-        arcs : ndarray of int, shape (arcs, runs)
-            The result of :meth:`arc_counts`.
-
-        Returns
-        -------
-        ndarray of int64, shape (blocks, runs)
-            The sum over the arcs into each block.
+        Of shape (blocks, runs).
         """
         return dense_product(self._entering, arcs)
 
@@ -142,24 +92,7 @@ class CFlow:
         A line is executed when one of its blocks is. Control that enters a block comes either from blocks of other
         lines or from a cycle inside the line, and gcov's count is the sum of both.
 
-        Parameters
-        ----------
-        arcs : ndarray of int, shape (arcs, runs)
-            The result of :meth:`arc_counts`.
-
-        Returns
-        -------
-        ndarray of bool, shape (lines, runs)
-            In the order of `lines`.
-
-        Examples
-        --------
-        >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
-        ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
-        >>> flow = CFlow([loop])
-        >>> arcs = flow.arc_counts(np.array([[1, 6], [1, 0]]))
-        >>> flow.lines_executed(arcs).tolist(), flow.line_counts(arcs).tolist(), flow.block_counts(arcs).tolist()
-        ([[True, True], [True, False]], [[7, 1], [6, 0]], [[1, 1], [1, 1], [7, 1], [6, 0]])
+        Of shape (lines, runs). In the order of `lines`.
         """
         taken = (arcs > 0).astype(np.int32)
         entered = dense_product(self._entering, taken) > 0
@@ -171,15 +104,7 @@ class CFlow:
         The count of a line is the flow into its blocks from blocks of other lines, plus the flow around cycles inside
         the line. A line without blocks of its own has the sum of its blocks' counts.
 
-        Parameters
-        ----------
-        arcs : ndarray of int, shape (arcs, runs)
-            The result of :meth:`arc_counts`.
-
-        Returns
-        -------
-        ndarray of int64, shape (lines, runs)
-            In the order of `lines`.
+        Of shape (lines, runs). In the order of `lines`.
         """
         counts = dense_product(self._line_entries, arcs)
         for line, inner in self._inner_arcs:

@@ -34,28 +34,14 @@ MAX_LINES = 1 << 30
 class Compiler:
     """The compiler that wrote a file.
 
-    clang up to 19 writes the format of gcc 4.8 by default, so files of that version are assumed to be
-    clang's. Later versions write the format of gcc 11, but without their working folder and the columns of functions.
-    The version is then that of the format, not that of clang.
-
-    Parameters
-    ----------
-    name : {'gcc', 'clang'}
-        The compiler whose rules the counts follow.
-    major, minor : int
-        Version of the format.
-
-    Examples
-    --------
-    >>> Compiler("gcc", 14, 2).known, Compiler("gcc", 99, 0).known
-    (True, False)
-    >>> Compiler("clang", 11, 0).is_clang, Compiler("gcc", 11, 0).bytewise
-    (True, False)
+    clang up to 19 writes the format of gcc 4.8 by default, so files of that version are assumed to be clang's. Later
+    versions write the format of gcc 11, but without their working folder and the columns of functions. The version is
+    then that of the format, not that of clang.
     """
 
-    name: str
-    major: int
-    minor: int
+    name: str  # the compiler whose rules the counts follow
+    major: int  # version of the format
+    minor: int  # version of the format
 
     def __str__(self) -> str:
         return f"gcc {self.major}.{self.minor}" if self.name == "gcc" else "clang"
@@ -78,46 +64,19 @@ class Compiler:
 
 @dataclass(frozen=True)
 class CFunction:
-    """One compiled function.
+    """One compiled function."""
 
-    Parameters
-    ----------
-    ident, cfg_checksum : int
-        The compiler's own number of the function, and the checksum of its control flow.
-    name : str
-        The linker's name: mangled in C++.
-    artificial : bool
-        Whether the compiler generated it (such as an initializer of globals); gcov hides it.
-    file : str
-        The source file as passed to the compiler.
-    line, end_line : int
-        First and last line; clang and old formats give only the first. If a function ends in another file than it
-        begins (``#line``), gcc gives its first line twice.
-    blocks : int
-        Number of basic blocks; 0 is the entry, 1 the exit.
-    arcs : tuple of (source, target, flags)
-        Blocks at either end, and a combination of `ON_TREE`, `FAKE` and `FALL_THROUGH`.
-    lines : tuple of (block, file, line)
-        In the order of the file.
-
-    Examples
-    --------
-    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
-    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
-    >>> len(loop.counted), loop.last_line
-    (2, 4)
-    """
-
-    ident: int
-    cfg_checksum: int
-    name: str
-    artificial: bool
-    file: str
-    line: int
-    end_line: int
-    blocks: int
+    ident: int  # the compiler's own number of the function, and the checksum of its control flow
+    cfg_checksum: int  # the compiler's own number of the function, and the checksum of its control flow
+    name: str  # the linker's name: mangled in C++
+    artificial: bool  # whether the compiler generated it (such as an initializer of globals); gcov hides it
+    file: str  # the source file as passed to the compiler
+    line: int  # first and last line; clang and old formats give only the first
+    end_line: int  # first and last line; clang and old formats give only the first
+    blocks: int  # number of basic blocks; 0 is the entry, 1 the exit
+    # blocks at either end, and a combination of `ON_TREE`, `FAKE` and `FALL_THROUGH`
     arcs: tuple[tuple[int, int, int], ...]
-    lines: tuple[tuple[int, str, int], ...]
+    lines: tuple[tuple[int, str, int], ...]  # in the order of the file
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
@@ -134,38 +93,13 @@ class CFunction:
 
 @dataclass(frozen=True)
 class CObject:
-    """The notes of one object file.
+    """The notes of one object file."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the ``.gcno`` file in messages.
-    compiler : Compiler
-        The compiler that wrote it.
-    stamp : int
-        Identifies the build; a profile has the stamp of the object that wrote it.
-    folder : str
-        The folder in which the compiler ran, from which relative source paths start. Empty where the format does not
-        say.
-    functions : tuple of CFunction
-        In the order of the file.
-
-    Examples
-    --------
-    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
-    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
-    >>> notes = CObject("a.gcno", Compiler("gcc", 14, 2), 1, "/build", (loop,))
-    >>> notes.counters, sorted(notes.sources)
-    (2, ['a.c'])
-    >>> notes.first_counter, notes.slots, list(notes.by_name), notes.inlined
-    ({1: 0}, {1: (1, 0, 16, 'loop')}, ['loop'], ())
-    """
-
-    name: str
-    compiler: Compiler
-    stamp: int
-    folder: str
-    functions: tuple[CFunction, ...]
+    name: str  # the name of the `.gcno` file in messages
+    compiler: Compiler  # the compiler that wrote it
+    stamp: int  # identifies the build; a profile has the stamp of the object that wrote it
+    folder: str  # the folder in which the compiler ran, from which relative source paths start
+    functions: tuple[CFunction, ...]  # in the order of the file
 
     @cached_property
     def first_counter(self) -> dict[int, int]:
@@ -234,23 +168,10 @@ class CObject:
 
 @dataclass(frozen=True)
 class Profile:
-    """The counters of one run for one object.
+    """The counters of one run for one object."""
 
-    Parameters
-    ----------
-    counters : array of int64, length of the object's counters
-        Function by function, as :class:`~suspectra.program.c_flow.CFlow` needs them.
-    problems : tuple of Problem
-        What could not be read; the counters affected are 0.
-
-    Examples
-    --------
-    >>> Profile(array("q", [1, 6])).counters.tolist()
-    [1, 6]
-    """
-
-    counters: array[int]
-    problems: tuple[Problem, ...] = field(default=())
+    counters: array[int]  # function by function, as suspectra.program.c_flow.CFlow needs them
+    problems: tuple[Problem, ...] = field(default=())  # what could not be read; the counters affected are 0
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -15,66 +15,27 @@ from suspectra.program.scope_effects import GIVEN, Location, PointEffects, Scope
 
 @dataclass(frozen=True, eq=False)
 class ChangesElsewhere:
-    r"""What points read that decisions of any function may have kept from being changed.
+    """What points read that decisions of any function may have kept from being changed.
 
     Locations are numbered. Those that no decision guards are left out.
-
-    Parameters
-    ----------
-    reading : Lists
-        For each point the locations that it reads.
-    writing : Lists
-        For each point the locations that are something else after it, whatever was done with them before.
-    touching : Lists
-        For each point the locations whose content it changes itself.
-    guarded : Lists
-        For each location pairs of points, one after the other: a decision, and a point that it guards and that may
-        change the location.
-    is_content, is_local : ndarray of bool, shape (locations,)
-        Whether a location is what an object contains, and whether it is a variable of a function.
-
-    Examples
-    --------
-    The condition decides whether the values are changed that the last function reads:
-
-    >>> source = b"def add(self, v):\n    if v:\n        self.all.append(v)\ndef last(self):\n    return self.all[-1]\n"
-    >>> from suspectra.program.point_dependences import scopes_in
-    >>> scopes = scopes_in(source)
-    >>> table = PointDependences.from_scopes(scopes)
-    >>> found = ChangesElsewhere.from_sources([ScopeEffects.from_scopes(scopes)], table, [])
-    >>> reader = table.at(5, 4)
-    >>> decision, change = found.guarded.listed(found.reading.listed(reader)[0])
-    >>> table.span[decision].line, table.span[change].line
-    (2, 3)
     """
 
-    reading: Lists
-    writing: Lists
-    touching: Lists
+    reading: Lists  # for each point the locations that it reads
+    writing: Lists  # for each point the locations that are something else after it, whatever was done with them before
+    touching: Lists  # for each point the locations whose content it changes itself
+    # for each location pairs of points, one after the other: a decision, and a point that it guards and that may change
+    # the location
     guarded: Lists
+    # whether a location is what an object contains, and whether it is a variable of a function; shape (locations,)
     is_content: Bools
+    # whether a location is what an object contains, and whether it is a variable of a function; shape (locations,)
     is_local: Bools
 
     @classmethod
     def from_sources(
         cls, sources: Sequence[ScopeEffects], table: PointDependences, observed: Iterable[tuple[int, int]]
     ) -> ChangesElsewhere:
-        """Put together what several sources do.
-
-        Parameters
-        ----------
-        sources : sequence of ScopeEffects
-            One for each source of the table, in its order.
-        table : PointDependences
-            The points of all sources.
-        observed : iterable of (int, int)
-            Points that called a function, and points of these functions.
-
-        Returns
-        -------
-        ChangesElsewhere
-            Of all functions.
-        """
+        """Put together what several sources do."""
         points, scope, names = _joined(sources)
         modules = set(np.cumsum([0, *[len(source.names) for source in sources]]).tolist())  # these are run once
         called = _called(points, names)

@@ -20,45 +20,15 @@ _MAX_LENGTH = 120  # characters of a condition
 
 
 class OwnText(NamedTuple):
-    """A decision that its line does not name.
+    """A decision that its line does not name."""
 
-    Parameters
-    ----------
-    line, column : int
-        Where it begins: the line from 1, the column in bytes from 0.
-    text : str
-        Its source, in one line.
-
-    Examples
-    --------
-    >>> OwnText(3, 8, "weight > 10").text
-    'weight > 10'
-    """
-
-    line: int
-    column: int
-    text: str
+    line: int  # where it begins: the line from 1, the column in bytes from 0
+    column: int  # where it begins: the line from 1, the column in bytes from 0
+    text: str  # its source, in one line
 
 
 class DecisionTexts:
-    r"""The texts of the decisions of a program. Each source is read when it is first asked about.
-
-    Parameters
-    ----------
-    read : callable
-        Given the path of a source, returns it as it was run, or None.
-
-    Examples
-    --------
-    >>> source = b"if (\n    weight > 10  # kg\n    and (express or\n         member)\n):\n    fee = 20\n"
-    >>> texts = DecisionTexts({"cart.py": source, "a.py": b"if a or b:\n    c = 1\n"}.get)
-    >>> print(texts.own("cart.py", "if", Span(2, 4, 4, 16)).text)
-    weight > 10 and (express or member)
-    >>> texts.own("cart.py", "operand", Span(4, 9, 4, 15))
-    OwnText(line=4, column=9, text='member')
-    >>> texts.own("a.py", "operand", Span(1, 3, 1, 4)).text, texts.own("a.py", "if", Span(1, 3, 1, 9))
-    ('a', None)
-    """
+    """The texts of the decisions of a program. Each source is read when it is first asked about."""
 
     def __init__(self, read: Callable[[str], bytes | None]):
         self._read = read
@@ -67,19 +37,7 @@ class DecisionTexts:
     def own(self, file: str, kind: str, span: Span) -> OwnText | None:
         """Return the text of a decision.
 
-        Parameters
-        ----------
-        file : str
-            The path of its source.
-        kind : str
-            ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
-        span : Span
-            Where it is.
-
-        Returns
-        -------
-        OwnText or None
-            None where its first line says which decision it is, or the source does not have it.
+        None where its first line says which decision it is, or the source does not have it.
         """
         if kind in _ALWAYS_NAMED or (kind in _WHOLE_LINES and span.line == span.end_line):
             return None
@@ -102,20 +60,7 @@ class DecisionTexts:
 def in_one_line(lines: Sequence[str]) -> str:
     """Put the lines of an expression, or of the head of a statement, into one.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        As the source has them.
-
-    Returns
-    -------
-    str
-        Without comments, if there are several; shortened if it is long.
-
-    Examples
-    --------
-    >>> in_one_line(["if (", "    weight > 10  # kg", "    and member", "):"])
-    'if ( weight > 10 and member ):'
+    Without comments, if there are several; shortened if it is long.
     """
     text = lines[0] if len(lines) == 1 else _joined(list(lines))
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"

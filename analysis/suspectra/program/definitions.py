@@ -1,4 +1,4 @@
-r"""Definitions: statements outside of functions that give names values, and the statements that read these names.
+"""Definitions: statements outside of functions that give names values, and the statements that read these names.
 
 A table of keywords, a regular expression or a default of a class is evaluated while its module is imported, so no test
 executes it. Which tests depend on it shows where its name is read. The same is true of a function without parameters
@@ -61,35 +61,12 @@ _KEYWORDS = frozenset(map(str.encode, keyword.kwlist)) - {b"from", b"import"}  #
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    r"""Statements that give names values once for all tests, and the statements in functions that read the names.
+    """Statements that give names values once for all tests, and the statements in functions that read the names."""
 
-    Parameters
-    ----------
-    element : ndarray of int64, shape (definitions,)
-        The column of each definition, ascending.
-    reader : ndarray of int64, shape (readers,)
-        The columns of the statements that read any of them, ascending.
-    start : ndarray of int64, shape (readers + 1,)
-        Where in `read` the definitions of each reader begin.
-    read : ndarray of int64, shape (k,)
-        The numbers of the definitions that each reader reads: itself, or by way of other definitions.
-
-    Examples
-    --------
-    >>> source = b"RATE = 19\nRATES = [RATE]\ndef vat():\n    return RATES[0]\n"
-    >>> lines = np.array([1, 2, 3, 4], np.int32)
-    >>> from suspectra.spectrum import Function
-    >>> elements = Elements(
-    ...     ("tax.py",), lines * 0, lines, lines, np.array([-1, -1, -1, 0], np.int32), (Function(0, "vat", 3, 4),)
-    ... )
-    >>> found = Definitions.from_elements(elements, lambda path: source)
-    >>> found.element.tolist(), found.reader.tolist(), found.read_by(np.array([3], np.int32)).tolist()
-    ([0, 1], [3], [0, 1])
-    """
-
-    element: Ints
-    reader: Ints
-    start: Ints
+    element: Ints  # the column of each definition, ascending; shape (definitions,)
+    reader: Ints  # the columns of the statements that read any of them, ascending; shape (readers,)
+    start: Ints  # where in `read` the definitions of each reader begin; shape (readers + 1,)
+    # the numbers of the definitions that each reader reads: itself, or by way of other definitions; shape (k,)
     read: Ints
 
     @classmethod
@@ -98,26 +75,7 @@ class Definitions:
     ) -> Definitions:
         """Find the definitions among some elements.
 
-        Parameters
-        ----------
-        elements : Elements
-            The statements.
-        source_of : callable
-            Given a path, returns the bytes of the file as it was run, or None.
-        reading : collection of int, optional
-            The numbers of the files in which functions are looked at for what they read; all files unless given.
-
-        Returns
-        -------
-        Definitions
-            Without those of files whose source is not available, and of C and C++.
-
-        Examples
-        --------
-        >>> one = np.ones(1, np.int32)
-        >>> elements = Elements(("tax.py",), one * 0, one, one, one * -1, ())
-        >>> Definitions.from_elements(elements, lambda path: b"RATE = 19").element.tolist()
-        [0]
+        Without those of files whose source is not available, and of C and C++.
         """
         _names_in.begin()
         headers: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -140,21 +98,7 @@ class Definitions:
     def read_by(self, row: Row) -> Ints:
         """Return the definitions that some statements read.
 
-        Parameters
-        ----------
-        row : ndarray of int32, shape (k,)
-            The columns of the statements.
-
-        Returns
-        -------
-        ndarray of int64, shape (m,)
-            Numbers of definitions, ascending.
-
-        Examples
-        --------
-        >>> found = Definitions(*map(np.array, ([2, 5], [7, 9], [0, 1, 3], [0, 0, 1])))
-        >>> found.read_by(np.array([1, 7])).tolist(), found.read_by(np.array([9])).tolist()
-        ([0], [0, 1])
+        Of shape (m,). Numbers of definitions, ascending.
         """
         position = np.searchsorted(self.reader, row)
         position[position == len(self.reader)] = 0
@@ -166,26 +110,7 @@ class Definitions:
 def definitions(elements: Elements, source_of: SourcesAsRun, reading: tuple[int, ...]) -> Definitions:
     """Return the definitions among some elements: the same object as long as the table and the files are the same.
 
-    Parameters
-    ----------
-    elements : Elements
-        The statements of the spectrum.
-    source_of : SourcesAsRun
-        The sources that have not changed since the run.
-    reading : tuple of int
-        The numbers of the files in which functions are looked at for what they read.
-
-    Returns
-    -------
-    Definitions
-        Empty where no source is available.
-
-    Examples
-    --------
-    >>> one = np.ones(1, np.int32)
-    >>> elements, nothing = Elements(("tax.py",), one * 0, one, one, one * -1, ()), SourcesAsRun((), None)
-    >>> definitions(elements, nothing, (0,)) is definitions(elements, nothing, (0,))
-    True
+    Empty where no source is available.
     """
     return Definitions.from_elements(elements, source_of, reading)
 

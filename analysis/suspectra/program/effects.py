@@ -10,76 +10,27 @@ from suspectra.program.named_paths import MUTATORS, Path, called_name, evaluated
 
 
 class NamedCall(NamedTuple):
-    """A call of something that has a name.
+    """A call of something that has a name."""
 
-    Parameters
-    ----------
-    name : str
-        The last part of it.
-    given : frozenset of Path
-        The arguments, and the object whose method it may be.
-
-    Examples
-    --------
-    >>> NamedCall("add", frozenset({("cart",)})).name
-    'add'
-    """
-
-    name: str
-    given: frozenset[Path]
+    name: str  # the last part of it
+    given: frozenset[Path]  # the arguments, and the object whose method it may be
 
 
 class Effects(NamedTuple):
-    """What a part of a source does with objects that others may know, too.
+    """What a part of a source does with objects that others may know, too."""
 
-    Parameters
-    ----------
-    attributes : frozenset of str
-        The attributes that it reads, of any object.
-    stored : frozenset of str
-        The attributes that it gives another value.
-    mutated : frozenset of Path
-        What contains something else afterwards.
-    copied : frozenset of Path
-        What may have one more name afterwards.
-    calls : frozenset of NamedCall
-        What it calls.
-    taken : frozenset of Path
-        What contains the value that a loop gives its target.
-
-    Examples
-    --------
-    >>> found = Effects.from_nodes(ast.parse("self.rows[0].total = basket.add(self.last)").body[0])
-    >>> sorted(found.attributes), sorted(found.stored)
-    (['add', 'last', 'rows'], ['total'])
-    >>> [(call.name, sorted(call.given)) for call in found.calls]
-    [('add', [('basket',), ('self', 'last')])]
-    >>> Effects.from_nodes(ast.parse("rows[key].append(row)").body[0]).mutated
-    frozenset({('rows',)})
-    >>> Effects.from_nodes(ast.parse("rows = self.rows if full else []").body[0]).copied
-    frozenset({('self', 'rows')})
-    """
-
-    attributes: frozenset[str] = frozenset()
-    stored: frozenset[str] = frozenset()
-    mutated: frozenset[Path] = frozenset()
-    copied: frozenset[Path] = frozenset()
+    attributes: frozenset[str] = frozenset()  # the attributes that it reads, of any object
+    stored: frozenset[str] = frozenset()  # the attributes that it gives another value
+    mutated: frozenset[Path] = frozenset()  # what contains something else afterwards
+    copied: frozenset[Path] = frozenset()  # what may have one more name afterwards
     calls: frozenset[NamedCall] = frozenset()
-    taken: frozenset[Path] = frozenset()
+    taken: frozenset[Path] = frozenset()  # what contains the value that a loop gives its target
 
     @classmethod
     def from_nodes(cls, *nodes: ast.AST) -> Effects:
         """Read parts of a source.
 
-        Parameters
-        ----------
-        *nodes : ast.AST
-            A statement without a body, or expressions.
-
-        Returns
-        -------
-        Effects
-            Without what functions in it do when they are called.
+        Without what functions in it do when they are called.
         """
         attributes: set[str] = set()
         stored: set[str] = set()
@@ -97,23 +48,7 @@ class Effects(NamedTuple):
         return cls(frozenset(attributes), frozenset(stored), frozenset(mutated), frozenset(copied), frozenset(calls))
 
     def taking_from(self, node: ast.expr) -> Effects:
-        """The same, where a loop takes one after the other from an expression.
-
-        Parameters
-        ----------
-        node : ast.expr
-            What it iterates over.
-
-        Returns
-        -------
-        Effects
-            With its path.
-
-        Examples
-        --------
-        >>> Effects().taking_from(ast.parse("self.rows.items()", mode="eval").body).taken
-        frozenset({('self', 'rows')})
-        """
+        """The same, where a loop takes one after the other from an expression."""
         return self._replace(taken=frozenset(_reached(node)))
 
 

@@ -45,45 +45,13 @@ LATER = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
 def evaluated_parts(node: ast.AST, is_whole: Callable[[ast.AST], bool] = lambda part: False) -> Iterator[ast.AST]:
     """Iterate over all parts that are evaluated with a node.
 
-    Parameters
-    ----------
-    node : ast.AST
-        A statement without a body, or an expression.
-    is_whole : callable, optional
-        Whether what is inside of a part is left out.
-
-    Returns
-    -------
-    iterator of ast.AST
-        Without what functions in it evaluate when they are called.
-
-    Examples
-    --------
-    >>> len(list(evaluated_parts(ast.parse("f(lambda: 1)", mode="eval").body)))  # the call, its function, the lambda
-    4
+    Without what functions in it evaluate when they are called.
     """
     return _parts([node], is_whole)
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    r"""Iterate over all parts of a function, without those of functions in it.
-
-    Parameters
-    ----------
-    node : ast.AST
-        The function, or a module.
-
-    Returns
-    -------
-    iterator of ast.AST
-        Each part.
-
-    Examples
-    --------
-    >>> function = ast.parse("def f():\n    g = lambda: h\n").body[0]
-    >>> [part.id for part in own_parts(function) if isinstance(part, ast.Name)]
-    ['g']
-    """
+    """Iterate over all parts of a function, without those of functions in it."""
     return _parts([*ast.iter_child_nodes(node)], lambda part: False)
 
 
@@ -98,20 +66,7 @@ def _parts(waiting: list[ast.AST], is_whole: Callable[[ast.AST], bool]) -> Itera
 def called_name(node: ast.Call) -> str:
     """Return the last part of the name of what is called.
 
-    Parameters
-    ----------
-    node : ast.Call
-        A call.
-
-    Returns
-    -------
-    str
-        Empty where it has none.
-
-    Examples
-    --------
-    >>> called_name(ast.parse("self.rows.append(1)", mode="eval").body)
-    'append'
+    Empty where it has none.
     """
     called = node.func
     return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
@@ -120,20 +75,7 @@ def called_name(node: ast.Call) -> str:
 def path_of(node: ast.AST) -> Path | None:
     """Return the path that an expression names.
 
-    Parameters
-    ----------
-    node : ast.AST
-        An expression.
-
-    Returns
-    -------
-    Path or None
-        None where it is more than names. Of an item, that of its container.
-
-    Examples
-    --------
-    >>> path_of(ast.parse("self.rows[0].total", mode="eval").body), path_of(ast.parse("f().x", mode="eval").body)
-    (('self', 'rows'), None)
+    None where it is more than names. Of an item, that of its container.
     """
     names: list[str] = []
     while True:
@@ -151,20 +93,7 @@ def path_of(node: ast.AST) -> Path | None:
 def overlap(one: Path, other: Path) -> bool:
     """Whether a path leads to another one, or to the same.
 
-    Parameters
-    ----------
-    one, other : Path
-        Two paths.
-
-    Returns
-    -------
-    bool
-        True also where one is a variable and the other an attribute of it.
-
-    Examples
-    --------
-    >>> overlap(("self",), ("self", "total")), overlap(("self", "rows"), ("self", "total"))
-    (True, False)
+    True also where one is a variable and the other an attribute of it.
     """
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]

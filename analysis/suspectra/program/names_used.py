@@ -14,53 +14,20 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True)
 class NamesUsed:
-    r"""What one point of an evaluation reads and writes.
-
-    Parameters
-    ----------
-    reads : frozenset of Path
-        What it reads.
-    writes : frozenset of Path
-        What it certainly gives another value.
-    changes : frozenset of Path
-        What may be another object's state afterwards: a container of which an item is assigned, an object of which a
-        method is called for what it does.
-    effects : Effects
-        What it does with objects that are known elsewhere, too.
-
-    Examples
-    --------
-    >>> names = NamesUsed.from_nodes(ast.parse("self.total = xs.pop() + a[0]").body[0])
-    >>> sorted(names.reads), sorted(names.writes), sorted(names.changes)
-    ([('a',), ('xs', 'pop')], [('self', 'total')], [('xs',)])
-    >>> handler = ast.parse("try: pass\nexcept OSError as error: pass").body[0].handlers[0]
-    >>> sorted(NamesUsed.from_handler(handler).writes)
-    [('error',)]
-    >>> sorted(NamesUsed.from_loop(ast.parse("for row in self.rows: pass").body[0]).writes)
-    [('row',)]
-    >>> match = ast.parse("match x:\n    case [first, *rest] if first > y: pass").body[0]
-    >>> sorted(NamesUsed.from_case(match.cases[0], match.subject).writes)
-    [('first',), ('rest',)]
-    """
+    """What one point of an evaluation reads and writes."""
 
     reads: frozenset[Path] = frozenset()
-    writes: frozenset[Path] = frozenset()
+    writes: frozenset[Path] = frozenset()  # what it certainly gives another value
+    # what may be another object's state afterwards: a container of which an item is assigned, an object of which a
+    # method is called for what it does
     changes: frozenset[Path] = frozenset()
-    effects: Effects = NO_EFFECTS
+    effects: Effects = NO_EFFECTS  # what it does with objects that are known elsewhere, too
 
     @classmethod
     def from_nodes(cls, *nodes: ast.AST) -> NamesUsed:
         """Read parts of a source.
 
-        Parameters
-        ----------
-        *nodes : ast.AST
-            A statement without a body, or expressions.
-
-        Returns
-        -------
-        NamesUsed
-            Without what functions in it do when they are called.
+        Without what functions in it do when they are called.
         """
         reads: set[Path] = set()
         writes: set[Path] = set()
@@ -80,55 +47,20 @@ class NamesUsed:
 
     @classmethod
     def from_loop(cls, node: ast.For | ast.AsyncFor) -> NamesUsed:
-        """Read the head of a ``for``, as far as each round depends on it.
-
-        Parameters
-        ----------
-        node : ast.For or ast.AsyncFor
-            The loop.
-
-        Returns
-        -------
-        NamesUsed
-            With its target as written, which has what is in the iterable.
-        """
+        """Read the head of a ``for``, as far as each round depends on it."""
         used = cls.from_nodes(node.target, node.iter)
         return replace(used, effects=used.effects.taking_from(node.iter))
 
     @classmethod
     def from_handler(cls, node: ast.ExceptHandler) -> NamesUsed:
-        """Read the head of an ``except``.
-
-        Parameters
-        ----------
-        node : ast.ExceptHandler
-            The handler.
-
-        Returns
-        -------
-        NamesUsed
-            With the name of the exception as written.
-        """
+        """Read the head of an ``except``."""
         used = cls() if node.type is None else cls.from_nodes(node.type)
         written = frozenset({(node.name,)} if node.name else ())
         return cls(used.reads, written, effects=used.effects)
 
     @classmethod
     def from_case(cls, node: ast.match_case, subject: ast.expr) -> NamesUsed:
-        """Read the head of an arm of ``match``.
-
-        Parameters
-        ----------
-        node : ast.match_case
-            The arm.
-        subject : ast.expr
-            What is matched.
-
-        Returns
-        -------
-        NamesUsed
-            With the names that its pattern captures as written.
-        """
+        """Read the head of an arm of ``match``."""
         used = cls.from_nodes(subject, *([] if node.guard is None else [node.guard]))
         captured = set()
         for part in ast.walk(node.pattern):

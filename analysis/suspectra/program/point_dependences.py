@@ -18,41 +18,14 @@ from suspectra_recorder.instrumentation.source import parse
 
 
 class Lists(NamedTuple):
-    """A list of numbers for each of many things, end to end.
+    """A list of numbers for each of many things, end to end."""
 
-    Parameters
-    ----------
-    start : ndarray of int64, shape (things + 1,)
-        Where the list of each thing begins in `number`, then how many numbers there are.
-    number : ndarray of int32, shape (numbers,)
-        The numbers of all lists.
-
-    Examples
-    --------
-    >>> lists = Lists.from_lists([[3, 4], [], [5]])
-    >>> lists.start.tolist(), lists.number.tolist()
-    ([0, 2, 2, 3], [3, 4, 5])
-    >>> lists.listed(2).tolist()
-    [5]
-    """
-
-    start: Ints
-    number: Ints
+    start: Ints  # where the list of each thing begins in `number`, then how many numbers there are; shape (things + 1,)
+    number: Ints  # the numbers of all lists; shape (numbers,)
 
     @classmethod
     def from_lists(cls, lists: Iterable[Iterable[int]]) -> Lists:
-        """Put lists end to end.
-
-        Parameters
-        ----------
-        lists : iterable of iterable of int
-            One for each thing.
-
-        Returns
-        -------
-        Lists
-            All of them.
-        """
+        """Put lists end to end."""
         known = [list(one) for one in lists]
         start = np.cumsum([0, *map(len, known)])
         return cls(start, np.array([number for one in known for number in one], np.int32))
@@ -60,82 +33,30 @@ class Lists(NamedTuple):
     def listed(self, thing: int) -> Ints:
         """Return one of the lists.
 
-        Parameters
-        ----------
-        thing : int
-            The number of the thing.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Its list.
+        Of shape (k,).
         """
         return self.number[self.start[thing] : self.start[thing + 1]]
 
 
 @dataclass(frozen=True, eq=False)
 class PointDependences:
-    r"""What the points of one or several sources depend on, as far as the sources alone tell.
-
-    Parameters
-    ----------
-    kind : tuple of PointKind
-        Of each point.
-    span : tuple of Span or None
-        Where each point is in its source.
-    controlling : Lists
-        For each point the points that say whether it is evaluated: those it is control dependent on, and the decisions
-        that these depend on in turn.
-    inside : Lists
-        For each point the decisions within its own expressions.
-    reading : Lists
-        For each point the groups of what it reads that may be written or not. A group has the decisions of
-        `skipping`, and the writes of `writing` and `changing`.
-    skipping : Lists
-        For each group the decisions that can skip a write of it (Definition 3.1).
-    writing : Lists
-        For each group the points that certainly write it: of decisions before the last one, no other outcome matters.
-    changing : Lists
-        For each group the points that write it, certainly or perhaps.
-
-    Examples
-    --------
-    >>> source = "def f(a, m):\n    if a:\n        m = 1\n    return m\n"
-    >>> table = PointDependences.from_source(source.encode())
-    >>> found = table.at(4, 4)
-    >>> table.span[found].line, [table.span[one].line for one in table.decisions_skipping(found)]
-    (4, [2])
-    >>> table.first_on(4) == found
-    True
-    >>> table.decision(Span(2, 7, 2, 8)) == table.decisions_skipping(found)[0]
-    True
-    >>> len(PointDependences.from_scopes(scopes_in(source.encode()))) == len(table)
-    True
-    """
+    """What the points of one or several sources depend on, as far as the sources alone tell."""
 
     kind: tuple[PointKind, ...]
-    span: tuple[Span | None, ...]
+    span: tuple[Span | None, ...]  # where each point is in its source
+    # for each point the points that say whether it is evaluated: those it is control dependent on, and the decisions
+    # that these depend on in turn
     controlling: Lists
-    inside: Lists
-    reading: Lists
-    skipping: Lists
+    inside: Lists  # for each point the decisions within its own expressions
+    reading: Lists  # for each point the groups of what it reads that may be written or not
+    skipping: Lists  # for each group the decisions that can skip a write of it (Definition 3.1)
+    # for each group the points that certainly write it: of decisions before the last one, no other outcome matters
     writing: Lists
-    changing: Lists
+    changing: Lists  # for each group the points that write it, certainly or perhaps
 
     @classmethod
     def from_scopes(cls, scopes: Sequence[ScopePoints]) -> PointDependences:
-        """Find the dependences of one source.
-
-        Parameters
-        ----------
-        scopes : sequence of ScopePoints
-            Its scopes.
-
-        Returns
-        -------
-        PointDependences
-            With the points of one scope after the other.
-        """
+        """Find the dependences of one source."""
         first = 0
         controlling: list[list[int]] = []
         groups: list[_Group] = []
@@ -170,15 +91,7 @@ class PointDependences:
     def from_source(cls, source: bytes) -> PointDependences:
         """Read a source; nothing of it is executed.
 
-        Parameters
-        ----------
-        source : bytes
-            The whole file.
-
-        Returns
-        -------
-        PointDependences
-            Of all its scopes; empty for what is not Python.
+        Of all its scopes; empty for what is not Python.
         """
         return cls.from_scopes(scopes_in(source))
 
@@ -186,18 +99,7 @@ class PointDependences:
         return len(self.kind)
 
     def at(self, line: int, column: int) -> int:
-        """Find the innermost statement, or part of an expression, at a place.
-
-        Parameters
-        ----------
-        line, column : int
-            The line from 1, the column in bytes from 0.
-
-        Returns
-        -------
-        int
-            The number of the point; -1 for none.
-        """
+        """Find the innermost statement, or part of an expression, at a place."""
         found, size = -1, None
         for point in self._by_line.get(line, ()):
             span = self.span[point]
@@ -211,15 +113,7 @@ class PointDependences:
     def first_on(self, line: int) -> int:
         """Find the first statement, or part of one, on a line.
 
-        Parameters
-        ----------
-        line : int
-            From 1.
-
-        Returns
-        -------
-        int
-            The number of the point: the first that begins there, or else the smallest around it; -1 for none.
+        The number of the point: the first that begins there, or else the smallest around it; -1 for none.
         """
         around = self._by_line.get(line, ())
         begins = [point for point in around if (span := self.span[point]) is not None and span.line == line]
@@ -232,55 +126,15 @@ class PointDependences:
         return 0 if span is None else span.end_line - span.line
 
     def decision(self, span: Span) -> int:
-        """Find the decision that is made by a part of the source.
-
-        Parameters
-        ----------
-        span : Span
-            What decides.
-
-        Returns
-        -------
-        int
-            The number of the point; -1 for none.
-        """
+        """Find the decision that is made by a part of the source."""
         return self._decisions.get(span, -1)
 
     def end_of(self, line: int, column: int) -> int:
-        r"""Find the end of a function that gives a value elsewhere.
-
-        Parameters
-        ----------
-        line, column : int
-            Where the function begins.
-
-        Returns
-        -------
-        int
-            The number of the point; -1 for none.
-
-        Examples
-        --------
-        >>> table = PointDependences.from_source(b"def f(a):\n    if a:\n        return 1\n")
-        >>> end = table.end_of(1, 0)
-        >>> table.kind[end].name, [table.kind[one].name for one in table.controlling.listed(end)]
-        ('END', ['DECISION'])
-        """
+        """Find the end of a function that gives a value elsewhere."""
         return self._ends.get((line, column), -1)
 
     def decisions_skipping(self, point: int) -> list[int]:
-        """Return the decisions on which a point has a summary control dependence.
-
-        Parameters
-        ----------
-        point : int
-            Its number.
-
-        Returns
-        -------
-        list of int
-            Ascending.
-        """
+        """Return the decisions on which a point has a summary control dependence."""
         groups = self.reading.listed(point).tolist()
         return sorted({number for group in groups for number in self.skipping.listed(group).tolist()})
 
@@ -314,20 +168,7 @@ class PointDependences:
 def scopes_in(source: bytes) -> list[ScopePoints]:
     """Find the points of a source that may be anything.
 
-    Parameters
-    ----------
-    source : bytes
-        The whole file; nothing of it is executed.
-
-    Returns
-    -------
-    list of ScopePoints
-        Empty for what is not Python.
-
-    Examples
-    --------
-    >>> len(scopes_in(b"a = 1")), scopes_in(b"def")
-    (1, [])
+    Empty for what is not Python.
     """
     try:
         return scopes_of(parse(source))
@@ -336,23 +177,9 @@ def scopes_in(source: bytes) -> list[ScopePoints]:
 
 
 def joined(tables: Sequence[PointDependences]) -> PointDependences:
-    r"""Number the points of several sources one after the other.
+    """Number the points of several sources one after the other.
 
-    Parameters
-    ----------
-    tables : sequence of PointDependences
-        One for each source.
-
-    Returns
-    -------
-    PointDependences
-        The first point of a source follows the last one of the source before.
-
-    Examples
-    --------
-    >>> table = PointDependences.from_source(b"a = 1\n")
-    >>> len(table), len(joined([table, table]))
-    (3, 6)
+    The first point of a source follows the last one of the source before.
     """
     points = np.cumsum([0, *map(len, tables)]).tolist()
     groups = np.cumsum([0, *[len(table.skipping.start) - 1 for table in tables]]).tolist()

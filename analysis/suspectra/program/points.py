@@ -25,37 +25,18 @@ _NOWHERE: _Ends = frozenset()
 
 
 class Span(NamedTuple):
-    """A part of a source: lines from 1, columns in bytes from 0, the last one not included.
+    """A part of a source: lines from 1, columns in bytes from 0, the last one not included."""
 
-    Parameters
-    ----------
-    line, column, end_line, end_column : int
-        Where it begins and ends.
-
-    Examples
-    --------
-    >>> Span.from_node(ast.parse("a = 1").body[0])
-    Span(line=1, column=0, end_line=1, end_column=5)
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    line: int  # where it begins and ends
+    column: int  # where it begins and ends
+    end_line: int  # where it begins and ends
+    end_column: int  # where it begins and ends
 
     @classmethod
     def from_node(cls, node: ast.expr | ast.stmt | ast.pattern | ast.excepthandler) -> Span:
         """Where a node of a syntax tree is.
 
-        Parameters
-        ----------
-        node : ast.expr or ast.stmt or ast.pattern or ast.excepthandler
-            Of a parsed source.
-
-        Returns
-        -------
-        Span
-            From its first to its last character.
+        From its first to its last character.
         """
         assert node.end_lineno is not None  # the parser sets both
         assert node.end_col_offset is not None
@@ -63,13 +44,7 @@ class Span(NamedTuple):
 
 
 class PointKind(Enum):
-    """What is evaluated.
-
-    Examples
-    --------
-    >>> PointKind("decision").name
-    'DECISION'
-    """
+    """What is evaluated."""
 
     STATEMENT = "statement"
     """A statement, or the head of a compound one."""
@@ -85,81 +60,28 @@ class PointKind(Enum):
 
 @dataclass(frozen=True)
 class Point:
-    """One step of the evaluation.
+    """One step of the evaluation."""
 
-    Parameters
-    ----------
-    kind : PointKind
-        What it is.
-    span : Span or None
-        Where it is in the source, None for a join. A decision has the span of what it decides by.
-    names : NamesUsed
-        What it reads and writes.
-    inside : tuple of int
-        The decisions within its own expressions, which say what its value is.
-
-    Examples
-    --------
-    >>> Point(PointKind.JOIN, None).inside
-    ()
-    """
-
-    kind: PointKind
-    span: Span | None
-    names: NamesUsed = field(default_factory=NamesUsed)
-    inside: tuple[int, ...] = ()
+    kind: PointKind  # what it is
+    span: Span | None  # where it is in the source, None for a join. A decision has the span of what it decides by
+    names: NamesUsed = field(default_factory=NamesUsed)  # what it reads and writes
+    inside: tuple[int, ...] = ()  # the decisions within its own expressions, which say what its value is
 
 
 @dataclass(frozen=True)
 class ScopePoints:
-    r"""The points of one function, or of a module outside its functions.
+    """The points of one function, or of a module outside its functions."""
 
-    Parameters
-    ----------
-    points : tuple of Point
-        The first is where the scope is entered, the second where it is left.
-    edges : frozenset of (int, int)
-        What can come right after what.
-    node : ast.Module or ast.FunctionDef or ast.AsyncFunctionDef or ast.Lambda
-        The module or function itself.
-    outer : int
-        The number of the scope around it; -1 for a module.
-
-    Examples
-    --------
-    >>> _, scope = scopes_of(ast.parse("def f(a):\n    if a:\n        return\n"))
-    >>> [point.kind.value for point in scope.points], sorted(scope.edges)
-    (['join', 'join', 'statement', 'decision', 'statement'], [(0, 2), (2, 3), (3, 1), (3, 4), (4, 1)])
-    """
-
-    points: tuple[Point, ...]
-    edges: frozenset[tuple[int, int]]
-    node: ast.Module | Definition
-    outer: int
+    points: tuple[Point, ...]  # the first is where the scope is entered, the second where it is left
+    edges: frozenset[tuple[int, int]]  # what can come right after what
+    node: ast.Module | Definition  # the module or function itself
+    outer: int  # the number of the scope around it; -1 for a module
 
 
 def scopes_of(tree: ast.Module) -> list[ScopePoints]:
     """Find the points of a source.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        Of the source.
-
-    Returns
-    -------
-    list of ScopePoints
-        First that of the module. The body of a class belongs to the scope around it.
-
-    Raises
-    ------
-    RecursionError
-        When the source is nested too deeply.
-
-    Examples
-    --------
-    >>> len(scopes_of(ast.parse("f = lambda a: a or 1")))
-    2
+    Raises RecursionError when the source is nested too deeply.
     """
     found: list[ScopePoints] = []
     waiting: list[ast.Module | Definition] = [tree]

@@ -29,46 +29,17 @@ _RESULTS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)
 
 @dataclass(frozen=True, eq=False)
 class ProgramDependenceGraph:
-    r"""Statements, and on which others each depends.
+    """Statements, and on which others each depends.
 
     A compound statement is the node of its head, and a ``def`` that of its function's entry too.
-
-    Parameters
-    ----------
-    places : tuple of (str, Span)
-        The file of each node, and where it is in it.
-    edges : ndarray of int64, shape (k, 2)
-        Pairs of nodes, ascending, of which the second depends on the first.
-
-    Examples
-    --------
-    >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\nprint(f(2, 3))\n"
-    >>> graph = ProgramDependenceGraph.from_sources({"f.py": source})
-    >>> [span.line for _, span in graph.places]
-    [1, 2, 3, 4, 5]
-    >>> (graph.edges + 1).tolist()
-    [[1, 2], [1, 4], [2, 3], [3, 4], [4, 5], [5, 1]]
-    >>> graph.at("f.py", 3)
-    [2]
     """
 
-    places: tuple[tuple[str, Span], ...]
-    edges: Ints
+    places: tuple[tuple[str, Span], ...]  # the file of each node, and where it is in it
+    edges: Ints  # pairs of nodes, ascending, of which the second depends on the first; shape (k, 2)
 
     @classmethod
     def from_sources(cls, sources: Mapping[str, bytes]) -> ProgramDependenceGraph:
-        """Find the dependences of a program.
-
-        Parameters
-        ----------
-        sources : mapping of str to bytes
-            The content of each file by its name.
-
-        Returns
-        -------
-        ProgramDependenceGraph
-            Without nodes of sources that can't be parsed.
-        """
+        """Find the dependences of a program."""
         modules: list[_Module] = []
         for file, source in sources.items():
             try:
@@ -89,17 +60,7 @@ class ProgramDependenceGraph:
     def at(self, file: str, line: int) -> list[int]:
         """Find the statements of a line.
 
-        Parameters
-        ----------
-        file : str
-            The name of the file.
-        line : int
-            From 1.
-
-        Returns
-        -------
-        list of int
-            The nodes that begin on the line, or else the one around it; none where no statement is.
+        The nodes that begin on the line, or else the one around it; none where no statement is.
         """
         on = [node for node, (name, span) in enumerate(self.places) if name == file and span.line == line]
         return on or [

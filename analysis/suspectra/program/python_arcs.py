@@ -29,50 +29,17 @@ _MAX_ONWARDS = 30_000_000  # entries of the matrix
 
 
 class Completion:
-    r"""The arcs that the statements imply, for one table of edges.
+    """The arcs that the statements imply, for one table of edges.
 
     The set of these arcs depends only on the sources; which of them a test took depends only on its own rows. So each
     test is completed once, and completed spectra share what did not change.
-
-    Parameters
-    ----------
-    elements : Elements
-        The statements of all files.
-    edges : Edges
-        The recorded arcs.
-    flows : mapping of int to PythonFlow
-        The flow of each file, by index; nothing is added for files without one.
-
-    Attributes
-    ----------
-    edges : Edges
-        The given edges, followed by the implied ones.
-
-    Examples
-    --------
-    >>> from suspectra.program.python_flow import PythonFlow
-    >>> from suspectra.spectrum import Function
-    >>> flow = PythonFlow.parse(b"def f(a):\n    a = 1\n    return a\n")
-    >>> one, lines = np.zeros(3, np.int32), np.arange(1, 4, dtype=np.int32)
-    >>> elements = Elements(("f.py",), one, lines, lines, np.array([-1, 0, 0]), (Function(0, "f", 1, 3),))
-    >>> edges = Edges(one[:1], np.array([-1]), np.array([2]), one[:1], complete=False)
-    >>> spectrum = Spectrum(("t1",), np.array([True]), elements, (np.array([1, 2]),), np.ones(3, bool), edges,
-    ...     (np.array([0]),))
-    >>> whole = Completion(elements, edges, {0: flow}).complete(spectrum)
-    >>> [(whole.edges.source[arc].item(), whole.edges.target[arc].item()) for arc in whole.edge_rows[0]]
-    [(-1, 2), (2, 3), (3, -1)]
-    >>> completion = Completion(elements, edges, {0: flow})
-    >>> [row.tolist() for row in completion.rows(spectrum, spectrum.edge_rows, [0])]
-    [[0, 2, 3]]
-    >>> [row.tolist() for row in completion.among(np.array([False, True, True, True]), spectrum, [0])]
-    [[2, 3]]
     """
 
     def __init__(self, elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]):
         file, arcs, source, target, function = _implied(elements, edges, flows)
         self._recorded = len(edges)
         self._source, self._target = source, np.where(target == _EXIT, source, target)
-        self.edges = edges
+        self.edges = edges  # the given edges, followed by the implied ones
         if len(file):
             self.edges = Edges(
                 np.append(edges.file, file).astype(np.int32),
@@ -92,15 +59,7 @@ class Completion:
 
         The edge rows are derived on demand: all of them together would take more memory than what they follow from.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            A spectrum over the recorded arcs.
-
-        Returns
-        -------
-        Spectrum
-            It shares statements and outcomes with the given one, which is returned if no arc is implied.
+        It shares statements and outcomes with the given one, which is returned if no arc is implied.
         """
         if len(self.edges) == self._recorded:
             return spectrum
@@ -135,19 +94,7 @@ class Completion:
     def rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
         """Return the arcs that some tests took, recorded and implied ones.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The spectrum without the implied arcs.
-        rows : sequence of ndarray of int32, shape (k,)
-            For each test the recorded arcs that it took.
-        tests : sequence of int
-            Row numbers.
-
-        Returns
-        -------
-        list of ndarray of int32, shape (k,)
-            One array of columns of `edges` for each of `tests`, ascending.
+        Of shape (k,). One array of columns of `edges` for each of `tests`, ascending.
         """
         taken = self._sorted(spectrum, tests)
         return [np.concatenate([rows[test], row + self._recorded]) for test, row in zip(tests, taken, strict=True)]
@@ -155,19 +102,7 @@ class Completion:
     def among(self, wanted: Bools, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
         """Iterate over the wanted arcs that each test took.
 
-        Parameters
-        ----------
-        wanted : ndarray of bool, shape (arcs,)
-            Whether each recorded or implied arc is wanted.
-        spectrum : Spectrum
-            The spectrum without the implied arcs.
-        tests : sequence of int
-            Row numbers.
-
-        Yields
-        ------
-        ndarray of int32, shape (k,)
-            In any order, for each of `tests`.
+        Of shape (k,). In any order, for each of `tests`.
         """
         recorded, implied = wanted[: self._recorded], wanted[self._recorded :]
         taken = self._arcs.among(implied).taken(spectrum, tests)
@@ -245,17 +180,7 @@ class Completion:
 
 
 class _Completed(Derived[IntsT]):
-    """Arrays that are derived for each test on demand.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Without the implied arcs.
-    source : sequence of ndarray
-        What each test's array is derived from.
-    work : callable
-        Given row numbers of tests, returns the array of each.
-    """
+    """Arrays that are derived for each test on demand."""
 
     def __init__(self, spectrum: Spectrum, source: Sequence[Ints], work: Callable[[Sequence[int]], list[IntsT]]):
         self._spectrum, self._source, self._work = spectrum, source, work
@@ -297,21 +222,11 @@ class _CompletedRows(_Completed[Row], DerivedRows):
 
 @dataclass(frozen=True, eq=False)
 class _ArcsBySource:
-    """Implied arcs by the statements that they leave.
+    """Implied arcs by the statements that they leave."""
 
-    Parameters
-    ----------
-    arcs : ndarray of int32, shape (k,)
-        Indices of the arcs, sorted by the statement that they leave.
-    first : ndarray of int32, shape (elements + 1,)
-        The first of each statement's arcs in `arcs`.
-    target : ndarray of int, shape (all implied arcs,)
-        The statement that a test executes if it takes the arc from its source.
-    """
-
-    arcs: Ints
-    first: Ints
-    target: Ints
+    arcs: Ints  # indices of the arcs, sorted by the statement that they leave; shape (k,)
+    first: Ints  # the first of each statement's arcs in `arcs`; shape (elements + 1,)
+    target: Ints  # the statement that a test executes if it takes the arc from its source; shape (all implied arcs,)
 
     @classmethod
     def from_ends(cls, source: Ints, target: Ints, elements: int) -> _ArcsBySource:

@@ -28,54 +28,25 @@ from suspectra_recorder.instrumentation.source import parse, without_collecting
 
 @dataclass(frozen=True, eq=False)
 class PythonFlow:
-    r"""The flow of all scopes of one source file.
+    """The flow of all scopes of one source file."""
 
-    Parameters
-    ----------
-    scopes : tuple of Scope
-        The module first, then sorted by their first lines.
-    ends : ndarray of int32, shape (k, 2)
-        All possible arcs, scope by scope, without repetition in a scope.
-    rare, decides : ndarray of bool, shape (k,)
-        Whether each arc is rare, and whether it leaves a line with a decision: a condition, a loop, a case or an
-        ``except`` clause.
-    scope_of_arc : ndarray of int32, shape (k,)
-        The index of each arc's scope.
-    undecided : tuple of (int, str)
-        Lines with decisions that leave no arc, ascending, and the kind of each decision.
-
-    Examples
-    --------
-    >>> flow = PythonFlow.parse(b"def f(a):\n    if a:\n        a = 0\n    return a\n")
-    >>> [arc for arc, rare in sorted(flow.arcs_of(1).items()) if not rare]
-    [(-1, 2), (2, 3), (2, 4), (3, 4), (4, -1)]
-    """
-
-    scopes: tuple[Scope, ...]
-    ends: Ints
+    scopes: tuple[Scope, ...]  # the module first, then sorted by their first lines
+    ends: Ints  # all possible arcs, scope by scope, without repetition in a scope; shape (k, 2)
+    # whether each arc is rare, and whether it leaves a line with a decision: a condition, a loop, a case or an `except`
+    # clause; shape (k,)
     rare: Bools
+    # whether each arc is rare, and whether it leaves a line with a decision: a condition, a loop, a case or an `except`
+    # clause; shape (k,)
     decides: Bools
-    scope_of_arc: Ints
+    scope_of_arc: Ints  # the index of each arc's scope; shape (k,)
+    # lines with decisions that leave no arc, ascending, and the kind of each decision
     undecided: tuple[tuple[int, str], ...]
 
     @classmethod
     def parse(cls, data: bytes) -> PythonFlow:
         """Read a source file's bytes; nothing of it is executed.
 
-        Parameters
-        ----------
-        data : bytes
-            The whole file, in the encoding it declares.
-
-        Returns
-        -------
-        PythonFlow
-            The flow of all scopes.
-
-        Raises
-        ------
-        SyntaxError
-            When this Python can't compile the source, or it is nested too deeply.
+        Raises SyntaxError when this Python can't compile the source, or it is nested too deeply.
         """
         try:
             with without_collecting():
@@ -116,40 +87,18 @@ class PythonFlow:
     def arcs_of(self, scope: int) -> dict[Arc, bool]:
         """Return the possible arcs of a scope, and whether each is rare.
 
-        Parameters
-        ----------
-        scope : int
-            Index into `scopes`.
-
-        Returns
-        -------
-        dict of Arc to bool
-            By the first and last line of the arc.
+        By the first and last line of the arc.
         """
         own = self.scope_of_arc == scope
         return dict(zip(map(tuple, self.ends[own].tolist()), self.rare[own].tolist(), strict=True))
 
     def can_go(self, ends: Ints) -> Bools:
-        r"""Whether each arc is possible in any scope, or belongs to a lambda or comprehension.
+        """Whether each arc is possible in any scope, or belongs to a lambda or comprehension.
 
         A lambda or a comprehension has its own code object, which is entered from and left to its own line. Line 0 is
         the line of an empty file.
 
-        Parameters
-        ----------
-        ends : ndarray of int32, shape (k, 2)
-            First and last line of each arc.
-
-        Returns
-        -------
-        ndarray of bool, shape (k,)
-            In the order of `ends`.
-
-        Examples
-        --------
-        >>> flow = PythonFlow.parse(b"a = 1\nb = 2\n")
-        >>> flow.can_go(np.array([[1, 2], [2, 1]])).tolist()
-        [True, False]
+        Of shape (k,). In the order of `ends`.
         """
         wanted, codes = arc_codes(ends), np.sort(arc_codes(self.ends))  # even an empty module is entered
         known = np.equal(codes[np.minimum(codes.searchsorted(wanted), len(codes) - 1)], wanted)
@@ -160,19 +109,6 @@ class PythonFlow:
 def inside_expression(arc: Arc) -> bool:
     """Whether an arc enters or leaves code on one line: a lambda, a comprehension, a one-line ``def``.
 
-    Parameters
-    ----------
-    arc : Arc
-        First and last line.
-
-    Returns
-    -------
-    bool
-        True where one end is minus the other.
-
-    Examples
-    --------
-    >>> inside_expression((-3, 3)), inside_expression((-3, 4))
-    (True, False)
+    True where one end is minus the other.
     """
     return arc[0] + arc[1] == 0

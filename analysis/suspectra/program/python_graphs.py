@@ -30,38 +30,14 @@ _Arcs = Mapping[Arc, int]  # index among the arcs of the file, -1 for an arc tha
 def python_graphs(
     elements: Elements, edges: Edges, source_of: SourceOf
 ) -> tuple[tuple[GraphTable, ...], tuple[Problem, ...]]:
-    r"""Build the flow graphs of all files with edges: a table for each file, a graph for each scope that a test
+    """Build the flow graphs of all files with edges: a table for each file, a graph for each scope that a test
     entered.
 
     The graphs of a file are cached as long as its source and its arcs are the same.
 
-    Parameters
-    ----------
-    elements : Elements
-        The statements of all files.
-    edges : Edges
-        Between lines, in coverage.py's convention.
-    source_of : callable
-        Given a path, returns the source as it was run, or None. Without a source, the graphs consist of the arcs that
-        were taken.
+    In the order of the files.
 
-    Returns
-    -------
-    graphs : tuple of GraphTable
-        In the order of the files.
-    problems : tuple of Problem
-        What the arcs do not show.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Function
-    >>> source = b"def f(a):\n    if a:\n        a = 0\n    return a\n"
-    >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
-    >>> elements = Elements(("f.py",), lines * 0, lines, lines, np.array([-1, 0, 0, 0]), (Function(0, "f", 1, 4),))
-    >>> edges = Edges(none, np.array([-1, 2, 4]), np.array([2, 4, -1]), none)
-    >>> (table,), problems = python_graphs(elements, edges, lambda path: source)
-    >>> table.graph(0).blocks, problems
-    (5, ())
+    What the arcs do not show.
     """
     graphs: list[GraphTable] = []
     notes = _Notes()
@@ -86,30 +62,7 @@ def _graphs_of(flow: PythonFlow | None, part: FilePart) -> GraphTable:
 
 
 def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
-    """Read the flow of every file with edges; None where its source is not available or not Python.
-
-    Parameters
-    ----------
-    elements : Elements
-        The statements of all files.
-    edges : Edges
-        Between their lines.
-    source_of : SourceOf
-        Given a path, returns the bytes of the file as it was run, or None.
-
-    Returns
-    -------
-    dict of int to PythonFlow or None
-        The flow by the index of the file.
-
-    Examples
-    --------
-    >>> lines = np.array([1, 2], np.int32)
-    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-    >>> edges = Edges(np.zeros(1, int), np.array([1]), np.array([2]), np.zeros(1, int))
-    >>> python_flows(elements, edges, lambda path: None)
-    {0: None}
-    """
+    """Read the flow of every file with edges; None where its source is not available or not Python."""
     files = np.unique(edges.file).tolist()
     return dict(zip(files, _flows(tuple(elements.files[file] for file in files), source_of), strict=True))
 
@@ -117,19 +70,7 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
 def keep_flows(reading: FlowReading) -> None:
     """Keep the flows that helper processes have read, and read the rest.
 
-    Parameters
-    ----------
-    reading : FlowReading
-        What is kept is not read again by :func:`python_flows`.
-
-    Raises
-    ------
-    Cancelled
-        When the present work was cancelled.
-
-    Examples
-    --------
-    >>> keep_flows(FlowReading([b"def f(): pass"]))
+    Raises Cancelled when the present work was cancelled.
     """
     with without_collecting():
         for data, flow in reading.flows():

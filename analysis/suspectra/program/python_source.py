@@ -24,54 +24,19 @@ Positioned = ast.stmt | ast.expr | ast.excepthandler | ast.pattern
 
 @dataclass(frozen=True, eq=False)
 class PythonSource:
-    r"""The executable statements of one source file.
+    """The executable statements of one source file."""
 
-    Parameters
-    ----------
-    line, end_line : ndarray of int32, shape (k,)
-        First and last line of each statement, ascending. A compound statement ends where its header ends.
-    function : ndarray of int32, shape (k,)
-        Index of the innermost enclosing function, -1 outside any. A ``def`` runs in the scope around it.
-    functions : tuple of (name, line, end_line)
-        Qualified names with classes; `line` is that of the ``def``.
-    first_line : ndarray of int32, shape (lines + 1,)
-        For every raw line the first line of its logical line; lines count from 1.
-
-    Examples
-    --------
-    >>> source = PythonSource.parse(b"def f(a):\n    '''Doc.'''\n    return max(\n        a, 1)\n")
-    >>> source.line.tolist(), source.end_line.tolist(), source.functions
-    ([1, 3], [1, 4], (('f', 1, 4),))
-    >>> source.statements_of(np.array([4, 2, 99])).tolist()
-    [1, -1, -1]
-    >>> source.line_count
-    5
-    """
-
-    line: Ints
-    end_line: Ints
-    function: Ints
-    functions: tuple[tuple[str, int, int], ...]
-    first_line: Ints
+    line: Ints  # first and last line of each statement, ascending
+    end_line: Ints  # first and last line of each statement, ascending
+    function: Ints  # index of the innermost enclosing function, -1 outside any
+    functions: tuple[tuple[str, int, int], ...]  # qualified names with classes; `line` is that of the `def`
+    first_line: Ints  # for every raw line the first line of its logical line; lines count from 1; shape (lines + 1,)
 
     @classmethod
     def parse(cls, data: bytes) -> PythonSource:
         """Read a source file's bytes; nothing of it is executed.
 
-        Parameters
-        ----------
-        data : bytes
-            The whole file, in the encoding it declares.
-
-        Returns
-        -------
-        PythonSource
-            Its statements and functions.
-
-        Raises
-        ------
-        SyntaxError
-            When this Python can't compile the source, for any reason.
+        Raises SyntaxError when this Python can't compile the source, for any reason.
         """
         try:
             with warnings.catch_warnings():
@@ -101,23 +66,9 @@ class PythonSource:
         return len(self.first_line) - 1
 
     def first_lines(self, lines: Ints) -> Ints:
-        r"""Convert raw line numbers, also negative ones, to the first line of their logical line.
+        """Convert raw line numbers, also negative ones, to the first line of their logical line.
 
-        Parameters
-        ----------
-        lines : ndarray of int, shape (k,)
-            Line numbers as the interpreter reports them.
-
-        Returns
-        -------
-        ndarray of int, shape (k,)
-            With the same sign; lines past the end are not changed.
-
-        Examples
-        --------
-        >>> source = PythonSource.parse(b"total = max(\n    1,\n    2)\n")
-        >>> source.first_lines(np.array([3, -1])).tolist()
-        [1, -1]
+        Of shape (k,). With the same sign; lines past the end are not changed.
         """
         size = np.abs(lines)
         known = size < len(self.first_line)
@@ -126,15 +77,7 @@ class PythonSource:
     def statements_of(self, lines: Ints) -> Ints:
         """Return the index of the statement at each raw line, -1 where there is none.
 
-        Parameters
-        ----------
-        lines : ndarray of int, shape (k,)
-            Line numbers as the interpreter reports them.
-
-        Returns
-        -------
-        ndarray of int64, shape (k,)
-            Indices into `line`.
+        Of shape (k,).
         """
         if not len(self.line):
             return np.full(len(lines), -1, np.int64)
@@ -144,44 +87,15 @@ class PythonSource:
 
 
 def start_line(node: Positioned) -> int:
-    r"""Return the first line of a node, with its decorators.
-
-    Parameters
-    ----------
-    node : Positioned
-        A node of a parsed source.
-
-    Returns
-    -------
-    int
-        Counted from 1.
-
-    Examples
-    --------
-    >>> start_line(ast.parse("@cache\ndef total():\n    return 1").body[0])
-    1
-    """
+    """Return the first line of a node, with its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def last_line(node: Positioned) -> int:
-    r"""Return the last line of a node.
+    """Return the last line of a node.
 
-    Parameters
-    ----------
-    node : Positioned
-        A node of a parsed source.
-
-    Returns
-    -------
-    int
-        Counted from 1; the first line if the node has no last one, because it was not parsed.
-
-    Examples
-    --------
-    >>> last_line(ast.parse("def total():\n    return 1").body[0])
-    2
+    Counted from 1; the first line if the node has no last one, because it was not parsed.
     """
     return node.end_lineno or node.lineno
 

@@ -9,115 +9,46 @@ from suspectra.program.points import ENTRY, ScopePoints
 
 
 class ReachingWrites:
-    r"""The writes that reach each point of a scope, without one that certainly replaces them in between.
-
-    Parameters
-    ----------
-    scope : ScopePoints
-        A function, or a module outside its functions.
-
-    Attributes
-    ----------
-    read : list of Path
-        What is read and somewhere written in the scope, ascending.
-    certain : list of (int, Path)
-        The points that certainly write a path.
-    reach : list of int
-        For each point a set of writes. A bit of the number stands for each write, and one more for each path of `read`:
-        that it has the value from before the scope was entered.
-
-    Examples
-    --------
-    >>> import ast
-    >>> from suspectra.program.points import scopes_of
-    >>> _, scope = scopes_of(ast.parse("def f(a, m):\n    if a:\n        m = 1\n    return m\n"))
-    >>> writes = ReachingWrites(scope)
-    >>> last = len(scope.points) - 1
-    >>> [scope.points[point].span.line for point in writes.for_point(last, ("m",))], writes.from_before(last, ("m",))
-    ([3], True)
-    >>> [scope.points[point].span.line for point in writes.points_of(writes.reach[last] & writes.about(("m",)))]
-    [3]
-    """
+    """The writes that reach each point of a scope, without one that certainly replaces them in between."""
 
     def __init__(self, scope: ScopePoints):
         self._scope = scope
         self._writes: list[tuple[int, Path]] = []
-        self.certain: list[tuple[int, Path]] = []
+        self.certain: list[tuple[int, Path]] = []  # the points that certainly write a path
         for number, point in enumerate(scope.points):
             names = point.names
             self.certain += [(number, path) for path in names.writes]
             self._writes += [(number, path) for path in sorted(names.writes | names.changes)]
         roots = {path[0] for _, path in self._writes}
+        # what is read and somewhere written in the scope, ascending
         self.read = sorted({path for point in scope.points for path in point.names.reads if path[0] in roots})
         self._place = {path: len(self._writes) + number for number, path in enumerate(self.read)}
         self._about: dict[Path, int] = {}
-        self.reach = self._solve() if self.read else [0] * len(scope.points)
+        self.reach = self._solve() if self.read else [0] * len(scope.points)  # for each point a set of writes
 
     def for_point(self, point: int, path: Path) -> list[int]:
         """Find the points that may have written what a point reads.
 
-        Parameters
-        ----------
-        point : int
-            The point that reads.
-        path : Path
-            What it reads.
-
-        Returns
-        -------
-        list of int
-            In the order of the points.
+        In the order of the points.
         """
         return list(dict.fromkeys(self.points_of(self.reach[point] & self.about(path)))) if path in self._place else []
 
     def from_before(self, point: int, path: Path) -> bool:
         """Say whether a point may read a value from before its scope was entered.
 
-        Parameters
-        ----------
-        point : int
-            The point that reads.
-        path : Path
-            What it reads.
-
-        Returns
-        -------
-        bool
-            True also for what the scope never writes.
+        True also for what the scope never writes.
         """
         return path not in self._place or bool(self.reach[point] >> self._place[path] & 1)
 
     def about(self, path: Path) -> int:
-        """Return all writes that concern a path, and its value from before.
-
-        Parameters
-        ----------
-        path : Path
-            One of `read`.
-
-        Returns
-        -------
-        int
-            A set as those of `reach`.
-        """
+        """Return all writes that concern a path, and its value from before."""
         if path not in self._about:
             writes = sum(1 << number for number, (_, other) in enumerate(self._writes) if overlap(other, path))
             self._about[path] = 1 << self._place[path] | writes
         return self._about[path]
 
     def points_of(self, writes: int) -> Iterator[int]:
-        """Iterate over the points of some writes.
-
-        Parameters
-        ----------
-        writes : int
-            A set as those of `reach`. Values from before have no point.
-
-        Yields
-        ------
-        int
-            Ascending; a point that writes several things comes several times.
-        """
+        """Iterate over the points of some writes."""
         while writes:
             low = writes & -writes
             number = low.bit_length() - 1

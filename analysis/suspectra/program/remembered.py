@@ -17,25 +17,6 @@ class Remembered(Generic[P, T]):
 
     A cache of a fixed size would either be too small for a large workspace, or fill up with old versions of files.
     Several threads may use it; two that request the same result at once may both compute it.
-
-    Parameters
-    ----------
-    work : callable
-        The function; its arguments must be hashable.
-
-    Examples
-    --------
-    >>> square = Remembered(lambda number: number * number)
-    >>> square.begin()
-    >>> square(3), len(square)
-    (9, 1)
-    >>> for _ in range(ROUNDS + 1):
-    ...     square.begin()
-    >>> len(square)
-    0
-    >>> square.keep(16, 4)
-    >>> square.knows(4), square.knows(5)
-    (True, False)
     """
 
     def __init__(self, work: Callable[P, T]):
@@ -60,28 +41,12 @@ class Remembered(Generic[P, T]):
     def knows(self, *arguments: P.args, **named: P.kwargs) -> bool:
         """Whether the result for some arguments is cached.
 
-        Parameters
-        ----------
-        *arguments, **named : object
-            Arguments of the function.
-
-        Returns
-        -------
-        bool
-            False if a call would compute it.
+        False if a call would compute it.
         """
         return _key(*arguments, **named) in self._known
 
     def keep(self, result: T, *arguments: P.args, **named: P.kwargs) -> None:
-        """Cache a result that was computed in another way.
-
-        Parameters
-        ----------
-        result : T
-            What the function would return.
-        *arguments, **named : object
-            Arguments of the function.
-        """
+        """Cache a result that was computed in another way."""
         with self._changing:
             self._known[_key(*arguments, **named)] = self._round, result
 

@@ -16,27 +16,13 @@ ANYWHERE = -1
 
 
 class Location(NamedTuple):
-    """Something that one function may write and another one read.
+    """Something that one function may write and another one read."""
 
-    Parameters
-    ----------
-    scope : int
-        The function whose variable it is; `ANYWHERE` for an attribute, as variables of modules and of bodies of
-        classes are.
-    name : str
-        Of the variable, or of the attribute after a dot.
-    content : bool
-        Whether it is what the object contains that is named so, and not which object that is.
-
-    Examples
-    --------
-    >>> Location(ANYWHERE, ".rows", content=True).name
-    '.rows'
-    """
-
+    # the function whose variable it is; `ANYWHERE` for an attribute, as variables of modules and of bodies of classes
+    # are
     scope: int
-    name: str
-    content: bool
+    name: str  # of the variable, or of the attribute after a dot
+    content: bool  # whether it is what the object contains that is named so, and not which object that is
 
 
 GIVEN = Location(ANYWHERE, "", content=True)
@@ -44,67 +30,30 @@ GIVEN = Location(ANYWHERE, "", content=True)
 
 
 class PointEffects(NamedTuple):
-    """What one point reads and may change.
+    """What one point reads and may change."""
 
-    Parameters
-    ----------
-    reads, writes, changes : frozenset of Location
-        What it reads, what it certainly gives another value, and what may be another one afterwards.
-    calls : tuple of (str, frozenset of Location)
-        The names of what it calls, each with what a called function may change in its arguments.
-
-    Examples
-    --------
-    >>> PointEffects(frozenset(), frozenset(), frozenset(), ()).calls
-    ()
-    """
-
+    # what it reads, what it certainly gives another value, and what may be another one afterwards
     reads: frozenset[Location]
+    # what it reads, what it certainly gives another value, and what may be another one afterwards
     writes: frozenset[Location]
+    # what it reads, what it certainly gives another value, and what may be another one afterwards
     changes: frozenset[Location]
+    # the names of what it calls, each with what a called function may change in its arguments
     calls: tuple[tuple[str, frozenset[Location]], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ScopeEffects:
-    r"""The effects of the points of one source.
+    """The effects of the points of one source."""
 
-    Parameters
-    ----------
-    points : list of PointEffects
-        In the order in which `suspectra.program.point_dependences.PointDependences` numbers the points.
-    scope : list of int
-        The scope of each point.
-    names : list of list of str
-        The names by which each scope may be called.
-
-    Examples
-    --------
-    >>> from suspectra.program.points import scopes_of
-    >>> source = "class Cart:\n    def add(self, row):\n        self.rows.append(row)\n"
-    >>> found = ScopeEffects.from_scopes(scopes_of(ast.parse(source)))
-    >>> found.names, found.points[-1].changes
-    ([[], ['add']], frozenset({Location(scope=-1, name='.rows', content=True)}))
-    """
-
+    # in the order in which `suspectra.program.point_dependences.PointDependences` numbers the points
     points: list[PointEffects]
-    scope: list[int]
-    names: list[list[str]]
+    scope: list[int]  # the scope of each point
+    names: list[list[str]]  # the names by which each scope may be called
 
     @classmethod
     def from_scopes(cls, scopes: Sequence[ScopePoints]) -> ScopeEffects:
-        """Find the effects in one source.
-
-        Parameters
-        ----------
-        scopes : sequence of ScopePoints
-            Its scopes.
-
-        Returns
-        -------
-        ScopeEffects
-            Of all its points.
-        """
+        """Find the effects in one source."""
         known = _Variables(scopes)
         points = [known.effects(number, at) for number, scope in enumerate(scopes) for at in range(len(scope.points))]
         numbers = [number for number, scope in enumerate(scopes) for _ in scope.points]

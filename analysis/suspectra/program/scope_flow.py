@@ -30,29 +30,12 @@ _CLAUSES = (ast.excepthandler, ast.match_case)
 
 
 class Scope(NamedTuple):
-    """One code object: that of the module, a class body or a function.
+    """One code object: that of the module, a class body or a function."""
 
-    Parameters
-    ----------
-    line : int
-        Line of the ``def`` or ``class``, 1 for the module.
-    start : int
-        First line of the code object, with decorators. In arcs, ``-start`` is its entry and its exit.
-    header : int
-        Last line that belongs to the enclosing scope: that of the ``def`` or ``class`` itself; 0 for the module.
-    is_function : bool
-        Whether it is a function.
-
-    Examples
-    --------
-    >>> Scope(3, 4, 3, is_function=True).start
-    4
-    """
-
-    line: int
-    start: int
-    header: int
-    is_function: bool
+    line: int  # line of the `def` or `class`, 1 for the module
+    start: int  # first line of the code object, with decorators. In arcs, `-start` is its entry and its exit
+    header: int  # last line that belongs to the enclosing scope: that of the `def` or `class` itself; 0 for the module
+    is_function: bool  # whether it is a function
 
 
 @dataclass
@@ -77,27 +60,7 @@ class _Finally:
 
 
 class ScopeFlow:
-    r"""Follows control through the statements of one scope.
-
-    Parameters
-    ----------
-    node : ast.Module or Definition
-        The scope.
-    first : callable
-        Gives the first line of each logical line.
-    words : WordLines
-        The lines of the source with certain words.
-    undecided : list of (int, str)
-        The lines with decisions that leave no arc, and the kind of each are appended to it.
-
-    Examples
-    --------
-    >>> words = WordLines.from_source("if a:\n    b = 1\nc = 2\n")
-    >>> flow = ScopeFlow(ast.parse("if a:\n    b = 1\nc = 2\n"), lambda line: line, words, [])
-    >>> flow.build()
-    >>> [arc for arc, rare in sorted(flow.arcs.items()) if not rare]
-    [(-1, 1), (1, 2), (1, 3), (2, 3), (3, -1)]
-    """
+    """Follows control through the statements of one scope."""
 
     def __init__(
         self, node: ast.Module | Definition, first: FirstLine, words: WordLines, undecided: list[tuple[int, str]]

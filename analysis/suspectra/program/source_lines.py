@@ -23,41 +23,15 @@ _WORDS = re.compile(r"\b(?:and|or|else|if|yield)\b")
 
 @dataclass(frozen=True)
 class WordLines:
-    r"""The lines of a source with certain words; only there the tree needs to be searched.
+    """The lines of a source with certain words; only there the tree needs to be searched."""
 
-    Parameters
-    ----------
-    deciding : frozenset of int
-        Lines with a word of decisions inside expressions.
-    deciding_besides : frozenset of int
-        Lines with such a word besides the ``if`` of a statement.
-    suspending : frozenset of int
-        Lines with a ``yield``.
-
-    Examples
-    --------
-    >>> sorted(WordLines.from_source("a = 1\nb = a if a else 2\n").deciding)
-    [2]
-    """
-
-    deciding: frozenset[int]
-    deciding_besides: frozenset[int]
-    suspending: frozenset[int]
+    deciding: frozenset[int]  # lines with a word of decisions inside expressions
+    deciding_besides: frozenset[int]  # lines with such a word besides the `if` of a statement
+    suspending: frozenset[int]  # lines with a `yield`
 
     @classmethod
     def from_source(cls, text: str) -> WordLines:
-        """Find the words, also in comments and strings.
-
-        Parameters
-        ----------
-        text : str
-            The whole source.
-
-        Returns
-        -------
-        WordLines
-            The lines with each kind of word.
-        """
+        """Find the words, also in comments and strings."""
         found: dict[str, list[int]] = {"and": [], "or": [], "else": [], "if": [], "yield": []}
         line, counted = 1, 0
         for match in _WORDS.finditer(text):
@@ -70,27 +44,9 @@ class WordLines:
 
 
 def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
-    r"""Find where logical lines begin.
+    """Find where logical lines begin.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The syntax tree of the source.
-    text : str
-        The source.
-    data : bytes
-        The source as it is in the file.
-
-    Returns
-    -------
-    callable
-        Returns the first line of the logical line that contains a line.
-
-    Examples
-    --------
-    >>> text = "total = max(\n    1,\n    2)\n"
-    >>> first_line(ast.parse(text), text, text.encode())(3)
-    1
+    Returns the first line of the logical line that contains a line.
     """
     firsts = _first_lines(tree, text)
     if firsts is None:  # the tokens always tell, but reading them takes longer than parsing the source

@@ -21,78 +21,25 @@ _HEAD = 1 << 20  # bytes of a log in which its first record is
 
 @dataclass(frozen=True)
 class Crash:
-    """The end of a run without a report.
+    """The end of a run without a report."""
 
-    Parameters
-    ----------
-    status : int
-        The exit status of the command; 128 + n if signal n ended it.
-    doing : tuple of Doing
-        What the process did, the outermost first.
-
-    Examples
-    --------
-    >>> doing = (Doing("test", "test_cart.py::test_total", str(folder / "test_cart.py"), 3),)
-    >>> crash = Crash(139, doing)
-    >>> crash.sentence(str(folder))
-    'the run was cut off in test_cart.py::test_total (it was killed by SIGSEGV); the tests that finished are recorded'
-    >>> print(crash.error(str(folder)))
-    test_cart.py:3: Crash: the run was cut off in test_cart.py::test_total (it was killed by SIGSEGV)
-    """
-
-    status: int
-    doing: tuple[Doing, ...] = ()
+    status: int  # the exit status of the command; 128 + n if signal n ended it
+    doing: tuple[Doing, ...] = ()  # what the process did, the outermost first
 
     def sentence(self, workspace: str) -> str:
-        """Say how and where the run ended.
-
-        Parameters
-        ----------
-        workspace : str
-            The folder that was recorded.
-
-        Returns
-        -------
-        str
-            Without a full stop.
-        """
+        """Say how and where the run ended."""
         return f"{self._what(workspace)}; the tests that finished are recorded"
 
     def error(self, workspace: str) -> CollectionError:
         """Describe the crash as what kept the run from being complete.
 
-        Parameters
-        ----------
-        workspace : str
-            The folder that was recorded.
-
-        Returns
-        -------
-        CollectionError
-            Of the whole run, with the place if it is known.
+        Of the whole run, with the place if it is known.
         """
         _, place = self._where(workspace)
         return at_place(CollectionError("", "Crash", self._what(workspace)), place, workspace)
 
     def record(self, workspace: str, run: str, logs: Iterable[str]) -> None:
-        """Add the crash to the recording.
-
-        Parameters
-        ----------
-        workspace : str
-            The folder that was recorded.
-        run : str
-            Identifies the run.
-        logs : iterable of str
-            The paths of its logs.
-
-        Examples
-        --------
-        >>> Crash(3).record(str(folder), "8f3a", [])
-        >>> log, = (folder / ".suspectra" / "recording").iterdir()
-        >>> b"its process ended early, with status 3" in log.read_bytes()
-        True
-        """
+        """Add the crash to the recording."""
         about = next((head for path in logs if (head := _head(path))), {})  # how the tests are run again
         with contextlib.suppress(RecordingError):
             log = LogOfRun(workspace, run, "", about)

@@ -57,27 +57,11 @@ sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "
 
 @dataclass(frozen=True)
 class Command:
-    """The command to run.
+    """The command to run."""
 
-    Parameters
-    ----------
-    arguments : tuple of str
-        Program and arguments.
-    python : str
-        The chosen interpreter; empty if the command names its own.
-    reason : str
-        Why it was chosen.
-
-    Examples
-    --------
-    >>> command = Command(("python3", "-m", "pytest"), "python3", "chosen by the user")
-    >>> command.python, command.runs_pytest
-    ('python3', True)
-    """
-
-    arguments: tuple[str, ...]
-    python: str = ""
-    reason: str = ""
+    arguments: tuple[str, ...]  # program and arguments
+    python: str = ""  # the chosen interpreter; empty if the command names its own
+    reason: str = ""  # why it was chosen
 
     @property
     def runs_pytest(self) -> bool:
@@ -89,72 +73,26 @@ def run(
     command: Sequence[str],
     workspace: str | os.PathLike[str],
     *,
-    python: str | None = None,
+    python: str | None = None,  # the interpreter for a command that starts with a bare `pytest` or `python`
     sources: Sequence[str] = (),
     include_tests: bool = False,
     counts: bool = False,
     children: bool = True,
     recorder: str | None = None,
-    failed_and_affected: bool = False,
+    failed_and_affected: bool = False,  # leave out tests that passed last time and that no change since can affect
     since: str | None = None,
     live: bool = False,
     only: Path | None = None,
     progress: Path | None = None,
-    report: TextIO | None = None,
+    report: TextIO | None = None,  # where a few lines about the recording are written, stderr by default
 ) -> int:
     """Run a test command and record it.
 
-    Parameters
-    ----------
-    command : sequence of str
-        As the user would type it: ``["pytest", "-x"]``, ``["python", "-m", "pytest"]``, ``["uv", "run", "pytest"]``;
-        empty for ``pytest`` alone.
-    workspace : path
-        The folder that is recorded, and that gets the recording.
-    python : str, optional
-        The interpreter for a command that starts with a bare ``pytest`` or ``python``. By default the first of these
-        that has pytest: the active virtual environment, ``.venv`` or ``venv`` in the workspace, the interpreter that
-        runs this, those on PATH.
-    sources : sequence of str
-        Folders and packages to record besides the workspace.
-    include_tests : bool
-        Record test modules and conftest files too.
-    counts : bool
-        Count how often each branch is taken.
-    children : bool
-        Record the processes that tests start.
-    recorder : str, optional
-        ``"auto"``, ``"probes"`` or ``"monitoring"``; by default according to the project's settings.
-    failed_and_affected : bool
-        Leave out tests that passed last time and that no change since can affect.
-    since : str, optional
-        A git revision; differences from it count as changes too.
-    live : bool
-        For runs on save, with `failed_and_affected`: pytest runs the tests that failed last time first, shows a line
-        for each failure, and ends after 50 more failures than last time, unless it is told otherwise.
-    only : path, optional
-        A file with the names of the tests to run, one per line; other tests are left out.
-    progress : path, optional
-        An existing file to which a line is added for each test that ends; see :mod:`suspectra_recorder.progress`.
-    report : text stream, optional
-        Where a few lines about the recording are written, stderr by default. The command's own output is not changed.
+    The command's exit status; 128 + n if signal n ended it, 130 if an interrupt did, 2 if the command succeeded but
+    could not be recorded.
 
-    Returns
-    -------
-    int
-        The command's exit status; 128 + n if signal n ended it, 130 if an interrupt did, 2 if the command succeeded but
-        could not be recorded.
-
-    Raises
-    ------
-    UsageError
-        When the command, or an interpreter with pytest, can't be found, or the recording's folder is a link.
-
-    Examples
-    --------
-    >>> run(["no-such-command"], folder)
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: no-such-command: this command does not exist. Fix: …
+    Raises UsageError when the command, or an interpreter with pytest, can't be found, or the recording's folder is a
+    link.
     """
     report = report if report is not None else sys.stderr
     root = os.path.realpath(workspace)
@@ -244,28 +182,11 @@ def _selected(only: Path, workspace: str | None) -> str:
 
 
 def named_tests(file: Path) -> list[str]:
-    r"""Read the names in a file, one per line.
+    """Read the names in a file, one per line.
 
-    Parameters
-    ----------
-    file : Path
-        A text file, UTF-8.
+    The names, without empty lines.
 
-    Returns
-    -------
-    list of str
-        The names, without empty lines.
-
-    Raises
-    ------
-    UsageError
-        When the file can't be read.
-
-    Examples
-    --------
-    >>> _ = (folder / "tests.txt").write_text("test_cart.py::test_sum\n\ntest_cart.py::test_tax\n")
-    >>> named_tests(folder / "tests.txt")
-    ['test_cart.py::test_sum', 'test_cart.py::test_tax']
+    Raises UsageError when the file can't be read.
     """
     try:
         text = file.read_text("utf-8")
@@ -282,42 +203,17 @@ def _written(selection: SelectionFields) -> str:
 
 
 def resolve(
-    command: Sequence[str],
+    command: Sequence[str],  # the command from the user; `pytest` if empty
     workspace: str,
     *,
     python: str | None = None,
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,  # the environment; that of the process unless given
 ) -> Command:
     """Replace a bare ``pytest`` or ``python`` by the one of the right interpreter.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command from the user; ``pytest`` if empty.
-    workspace : str
-        The folder in which virtual environments are searched.
-    python : str, optional
-        The interpreter from the user.
-    environ : mapping of str to str, optional
-        The environment; that of the process unless given.
+    The same command if it names another program.
 
-    Returns
-    -------
-    Command
-        The same command if it names another program.
-
-    Raises
-    ------
-    UsageError
-        When there is no such interpreter.
-
-    Examples
-    --------
-    >>> resolve([sys.executable, "-m", "pytest"], str(folder)).arguments[1:]
-    ('-m', 'pytest')
-    >>> resolve(["pytets"], str(folder))
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: pytets: this command does not exist. Fix: check its spelling and the PATH
+    Raises UsageError when there is no such interpreter.
     """
     environ = os.environ if environ is None else environ
     words = list(command) or ["pytest"]

@@ -28,31 +28,13 @@ _AGAIN = "run these tests again, or merge what was read"
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did.
+    """What a merge did."""
 
-    Parameters
-    ----------
-    folder : Path
-        Of the merged recording.
-    tests, replaced : int
-        Tests of the merged recording, and records that a newer run of the same test replaced.
-    runs : int
-        Sections of the inputs that were kept: one for each process that ran tests.
-    problems : tuple of Problem
-        What could not be read.
-
-    Examples
-    --------
-    >>> merged = Merged(Path("all"), tests=5, replaced=2, runs=3, problems=())
-    >>> f"{merged.tests} tests of {merged.runs} runs"
-    '5 tests of 3 runs'
-    """
-
-    folder: Path
-    tests: int
-    replaced: int
-    runs: int
-    problems: tuple[Problem, ...]
+    folder: Path  # of the merged recording
+    tests: int  # tests of the merged recording, and records that a newer run of the same test replaced
+    replaced: int  # tests of the merged recording, and records that a newer run of the same test replaced
+    runs: int  # sections of the inputs that were kept: one for each process that ran tests
+    problems: tuple[Problem, ...]  # what could not be read
 
 
 class _Log(SectionReader):
@@ -78,35 +60,7 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     own later runs no longer found is left out; one that only an older input knows stays, as the newer ones may be
     shards that never had it.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the merged recording; empty, new, or one of the inputs.
-    inputs : sequence of Path
-        Folders of recordings, or of workspaces that contain one.
-
-    Returns
-    -------
-    Merged
-        The counts of what was merged, and problems.
-
-    Raises
-    ------
-    UsageError, EvidenceError
-        When there is nothing to merge, or `out` contains something else.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
-    >>> for part, name in enumerate(["test_sum", "test_tax"], 1):
-    ...     (folder / f"part{part}").mkdir()
-    ...     run = frame(FrameKind.RUN, b'{"run": "part%d", "started": %d}' % (part, part))
-    ...     test = frame(FrameKind.TEST, with_json(TestRecord(name, "passed").head(part)))
-    ...     _ = (folder / f"part{part}" / "1.log").write_bytes(MAGIC + run + test)
-    >>> merged = merge(folder / "all", [folder / "part1", folder / "part2"])
-    >>> merged.tests, merged.replaced, merged.runs
-    (2, 0, 2)
+    Raises UsageError, EvidenceError when there is nothing to merge, or `out` contains something else.
     """
     folders = list(dict.fromkeys(map(_recording_in, inputs)))
     refuse_links(str(out))

@@ -37,68 +37,17 @@ _NEVER_S = 7 * 86_400.0
 
 
 class Refused(Exception):
-    """Only a fresh process can run the tests; the text says why.
-
-    Examples
-    --------
-    >>> str(Refused("setup.cfg changed, from which tests were collected"))
-    'setup.cfg changed, from which tests were collected'
-    """
+    """Only a fresh process can run the tests; the text says why."""
 
 
 class NotCollected(EvidenceError):
-    """The tests can't be collected from the sources as they are now; another time they may be.
-
-    Examples
-    --------
-    >>> raise NotCollected(Problem("", "", "not all tests can be collected", "see the errors of the next run"))
-    Traceback (most recent call last):
-    suspectra.recording.warm.NotCollected: not all tests can be collected. Fix: …
-    """
+    """The tests can't be collected from the sources as they are now; another time they may be."""
 
 
 class WarmTests:
-    r"""A process that has collected the tests of a workspace, and waits.
+    """A process that has collected the tests of a workspace, and waits.
 
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments.
-    workspace : str
-        Where it runs, and what is recorded; its real path.
-    started : callable
-        Called with the events of the process until tests run.
-
-    Attributes
-    ----------
-    tests : int
-        How many were collected.
-    once : sequence of str
-        Why the process can't be forked, so that it runs one request and ends; empty if it can.
-    processor : float
-        How many seconds of processor time the last run took; 0 where it is not known.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be started.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "cart.py").write_text("def price():\n    return 20\n")
-    >>> test = "from cart import price\n\ndef test_price():\n    assert price() == 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(test)
-    >>> seen = []
-    >>> with WarmTests([sys.executable, "-m", "pytest", "-q", "-p", "no:rerunfailures"], str(folder)) as warm:
-    ...     warm.wait()
-    ...     _ = (folder / "cart.py").write_text("def price():\n    return 21\n")
-    ...     ended = warm.run({"left_out": {}, "chosen": ["test_cart.py::test_price"]}, seen.append)
-    >>> warm.tests, warm.once, ended.code
-    (1, [], 1)
-    >>> warm.close()  # as the context did
-    >>> [str(event) for event in seen if isinstance(event, TestProgress)][-1]
-    '1 of 1 test, 1 failed'
+    Raises EvidenceError when it can't be started.
     """
 
     def __init__(self, command: Sequence[str], workspace: str, started: Callable[[Event], object] = lambda event: None):
@@ -132,12 +81,8 @@ class WarmTests:
     def wait(self) -> None:
         """Wait until the tests are collected.
 
-        Raises
-        ------
-        NotCollected
-            When they can't be, because of the sources.
-        EvidenceError
-            When they can't be collected in time, or not by a process that waits.
+        Raises NotCollected when they can't be, because of the sources. Raises EvidenceError when they can't be
+        collected in time, or not by a process that waits.
         """
         try:
             greeting: Greeting = json.loads(next(self._process.lines(COLLECT_S)))
@@ -159,30 +104,11 @@ class WarmTests:
         selection: SelectionFields,
         notify: Callable[[Event], object],
         token: Token | None = None,
-        longest: float = 0.0,
+        longest: float = 0.0,  # how many seconds a test took at most before
     ) -> Ended:
         """Run some of the tests.
 
-        Parameters
-        ----------
-        selection : SelectionFields
-            See :meth:`suspectra.selection.selection.Selection.fields`.
-        notify : callable
-            Called with each event, from any thread.
-        token : Token, optional
-            Cancel it, from any thread, to end the run.
-        longest : float
-            How many seconds a test took at most before.
-
-        Returns
-        -------
-        Ended
-            Not passed to `notify`.
-
-        Raises
-        ------
-        Refused
-            When only a fresh process can run them. Then this one is of no use any more.
+        Raises Refused when only a fresh process can run them. Then this one is of no use any more.
         """
         if self._used:
             raise Refused("the process has run already")
@@ -238,21 +164,7 @@ class WarmTests:
 
 
 class _Follow:
-    """Follows a run, and ends it where it hangs.
-
-    Parameters
-    ----------
-    path : Path
-        The file to which its progress is written.
-    token : Token
-        Ends the run when cancelled.
-    notify : callable
-        Called with its progress.
-    seconds : float
-        How long a test may take.
-    stop : callable
-        Ends the run.
-    """
+    """Follows a run, and ends it where it hangs."""
 
     def __init__(
         self, path: Path, token: Token, notify: Callable[[Event], object], seconds: float, stop: Callable[[], None]

@@ -32,35 +32,13 @@ _MAX_CELLS = 1 << 24  # of one source
 
 @dataclass(eq=False)
 class Version:
-    r"""One version of a source that tests ran.
+    """One version of a source that tests ran."""
 
-    Parameters
-    ----------
-    path, digest : str
-        Path relative to the workspace, and SHA-256.
-    traced : bool
-        Whether it had probes; otherwise it contains tests or their fixtures.
-    cells : int
-        The number of cells of its probes.
-    blob : bytes
-        The compressed map of its probes.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
-    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
-    >>> cart.outline.functions[0].name, cart.units, cart.size
-    ('total', frozenset({'total'}), 1)
-    >>> {name: f"{mask:08b}" for name, mask in cart.masks().items()}
-    {('total', 0): '01000000'}
-    """
-
-    path: str
-    digest: str
-    traced: bool
-    cells: int
-    blob: bytes = field(repr=False)
+    path: str  # path relative to the workspace, and SHA-256
+    digest: str  # path relative to the workspace, and SHA-256
+    traced: bool  # whether it had probes; otherwise it contains tests or their fixtures
+    cells: int  # the number of cells of its probes
+    blob: bytes = field(repr=False)  # the compressed map of its probes
 
     @cached_property
     def _map(self) -> tuple[dict[str, Any], bytes]:
@@ -82,15 +60,9 @@ class Version:
     def masks(self) -> dict[tuple[str, int], int]:
         """Find the cells of each function.
 
-        Returns
-        -------
-        dict of (str, int) to int
-            The cells as bits, as in a row, by the name of the function and its index among functions of that name.
+        The cells as bits, as in a row, by the name of the function and its index among functions of that name.
 
-        Raises
-        ------
-        ValueError, struct.error, KeyError, TypeError
-            When the map is damaged.
+        Raises ValueError, struct.error, KeyError, TypeError when the map is damaged.
         """
         head, body = self._map
         keys = numbered(str(name) for name, _, _ in head["functions"])
@@ -115,69 +87,28 @@ class Version:
 
 @dataclass(eq=False)
 class Section:
-    """What one process recorded in one run.
+    """What one process recorded in one run."""
 
-    Parameters
-    ----------
-    python : str
-        The version of Python.
-    started : int
-        Time of the start, in nanoseconds since the epoch.
-    versions : list of Version or None
-        The versions of its sources, in order; None for a damaged one.
-    outside : list of Rows
-        What ran outside tests.
-
-    Examples
-    --------
-    >>> section = Section("3.12.3", versions=[None])
-    >>> section.python, section.started, section.outside
-    ('3.12.3', 0, [])
-    """
-
-    python: str
-    started: int = 0
+    python: str  # the version of Python
+    started: int = 0  # time of the start, in nanoseconds since the epoch
+    # the versions of its sources, in order; None for a damaged one
     versions: list[Version | None] = field(default_factory=list)
-    outside: list[Rows] = field(default_factory=list)
+    outside: list[Rows] = field(default_factory=list)  # what ran outside tests
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    r"""What was executed in a part of a run.
+    """What was executed in a part of a run."""
 
-    Parameters
-    ----------
-    section : Section
-        The run.
-    packed : bytes
-        The rows as in the log.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import pack_rows
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
-    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
-    >>> rows = Rows(Section("3.12.3", versions=[None, cart]), pack_rows([1], bytes([0b11000000])))
-    >>> rows.touched(), [(version.path, f"{cells:08b}") for version, cells in rows.bits()]
-    ((1,), [('cart.py', '11000000')])
-    """
-
-    section: Section
-    packed: bytes = field(repr=False)
+    section: Section  # the run
+    packed: bytes = field(repr=False)  # the rows as in the log
 
     def touched(self) -> tuple[int, ...]:
         """List the sources that were executed, or that the rows depend on.
 
-        Returns
-        -------
-        tuple of int
-            Their indices, in the order of packing.
+        Their indices, in the order of packing.
 
-        Raises
-        ------
-        ValueError, struct.error
-            When the rows are damaged.
+        Raises ValueError, struct.error when the rows are damaged.
         """
         head = inflate_head(self.packed, 4 + 4 * len(self.section.versions))
         (count,) = struct.unpack_from("<I", head)
@@ -189,17 +120,9 @@ class Rows:
     def bits(self) -> Iterator[tuple[Version, int]]:
         """Unpack the cells of each touched source.
 
-        Yields
-        ------
-        version : Version
-            A touched source.
-        cells : int
-            One bit for each of its cells, set where the cell was executed.
+        One bit for each of its cells, set where the cell was executed.
 
-        Raises
-        ------
-        ValueError, struct.error
-            When the rows are damaged.
+        Raises ValueError, struct.error when the rows are damaged.
         """
         numbers = self.touched()
         data = inflate(self.packed, _MAX_ROWS)
@@ -214,103 +137,41 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What ran while modules were imported.
+    """What ran while modules were imported."""
 
-    Parameters
-    ----------
-    rows : Rows
-        What was executed.
-    module : str
-        The path of the module; empty if there were several, or one outside the workspace.
-
-    Examples
-    --------
-    >>> Imported(Rows(Section("3.12.3"), b""), "cart.py").module
-    'cart.py'
-    """
-
-    rows: Rows
-    module: str = ""
+    rows: Rows  # what was executed
+    module: str = ""  # the path of the module; empty if there were several, or one outside the workspace
 
 
 @dataclass(frozen=True, eq=False)
 class KnownTest:
-    """A test of the recording.
+    """A test of the recording."""
 
-    Parameters
-    ----------
-    name : str
-        Its id.
-    failing : bool
-        Whether it failed in its last run.
-    time : int
-        Time of its end, in nanoseconds since the epoch.
-    rows : Rows
-        What it executed.
-    shares : tuple of str
-        Names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions.
-    seconds : float
-        How long it took.
-
-    Examples
-    --------
-    >>> test = KnownTest("test_sum", True, 2, Rows(Section("3.12.3"), b""))
-    >>> test.name, test.failing, test.rows.section.python
-    ('test_sum', True, '3.12.3')
-    """
-
-    name: str
-    failing: bool
-    time: int
-    rows: Rows
+    name: str  # its id
+    failing: bool  # whether it failed in its last run
+    time: int  # time of its end, in nanoseconds since the epoch
+    rows: Rows  # what it executed
+    # names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions
     shares: tuple[str, ...] = ()
-    seconds: float = 0.0
+    seconds: float = 0.0  # how long it took
 
 
 @dataclass
 class RecordedTests:
-    r"""The tests of a recording.
+    """The tests of a recording."""
 
-    Parameters
-    ----------
-    tests : dict of str to KnownTest
-        By name.
-    shared : dict of str to Rows
-        Shared rows by name: what tests depend on but did not execute themselves.
-    imported : list of Imported
-        What ran during imports, in the order of the runs.
-    command : tuple of str
-        How the tests of the newest run are run again.
-    folder : str
-        From where, relative to the workspace; empty for the workspace itself.
-    interpreter : str
-        The path of the Python that ran them, there; empty if it is not known.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
-    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
-    >>> rows = Rows(Section("3.12.3", versions=[cart]), b"")
-    >>> recorded = RecordedTests({name: KnownTest(name, False, 2, rows) for name in ("test_sum", "test_tax")})
-    >>> [version.path for version in recorded.versions()]
-    ['cart.py']
-    """
-
-    tests: dict[str, KnownTest] = field(default_factory=dict)
+    tests: dict[str, KnownTest] = field(default_factory=dict)  # by name
+    # shared rows by name: what tests depend on but did not execute themselves
     shared: dict[str, Rows] = field(default_factory=dict)
-    imported: list[Imported] = field(default_factory=list)
-    command: tuple[str, ...] = ("pytest",)
-    folder: str = ""
-    interpreter: str = ""
+    imported: list[Imported] = field(default_factory=list)  # what ran during imports, in the order of the runs
+    command: tuple[str, ...] = ("pytest",)  # how the tests of the newest run are run again
+    folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
+    interpreter: str = ""  # the path of the Python that ran them, there; empty if it is not known
 
     def versions(self) -> list[Version]:
         """List all sources that the tests ran, each version once.
 
-        Returns
-        -------
-        list of Version
-            Sources of the newest run come last.
+        Sources of the newest run come last.
         """
         sections = dict.fromkeys(test.rows.section for test in self.tests.values())
         found = {(v.path, v.digest, v.traced): v for s in sections for v in s.versions if v is not None}
@@ -320,25 +181,7 @@ class RecordedTests:
 def recorded_tests(folder: str | os.PathLike[str]) -> RecordedTests:
     """Read the logs of a recording.
 
-    Parameters
-    ----------
-    folder : str or os.PathLike[str]
-        The folder of the recording.
-
-    Returns
-    -------
-    RecordedTests
-        Without damaged parts; empty if there are no logs.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
-    >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1, "python": "3.12.3"}')
-    >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "failed").head(2)))
-    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test)
-    >>> [(test.name, test.failing, test.rows.section.python) for test in recorded_tests(folder).tests.values()]
-    [('test_sum', True, '3.12.3')]
+    Without damaged parts; empty if there are no logs.
     """
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []

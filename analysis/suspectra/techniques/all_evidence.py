@@ -56,32 +56,14 @@ _BY_KIND = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvidenceReport(RankedReport):
-    """A ranking by all evidence.
+    """A ranking by all evidence."""
 
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (levels of what failing tests execute, 5)
-        The keys of each level, in the order of the module's docstring; the first two in multiples of 1e-10.
-    statements : Statements
-        Their kinds, functions and branches, from the program.
-    weights : FailureWeights
-        The weights of the failing tests.
-    edge_score : ndarray of int64, shape (edges,)
-        Kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> AllEvidence().localize(spectrum).keys[:, 0].tolist()
-    [10000000000, 7500000000]
-    >>> report = AllEvidence().localize(spectrum)
-    >>> report.first_of_level.tolist(), report.size.tolist()
-    ([1, 0], [2])
-    """
-
+    # the keys of each level, in the order of the module's docstring; the first two in multiples of 1e-10; shape (levels
+    # of what failing tests execute, 5)
     keys: Ints
-    statements: Statements
-    weights: FailureWeights
+    statements: Statements  # their kinds, functions and branches, from the program
+    weights: FailureWeights  # the weights of the failing tests
+    # kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses; shape (edges,)
     edge_score: Ints
 
     @property
@@ -130,36 +112,7 @@ class EvidenceReport(RankedReport):
         """Rank the elements that failing tests execute by keys; then those that only passing tests execute, then the
         rest.
 
-        Parameters
-        ----------
-        technique : Technique
-            The technique that makes the report.
-        spectrum : Spectrum
-            What was ranked.
-        suspects : ndarray of int64, shape (k,)
-            The candidates that failing tests execute.
-        keys : ndarray of int64, shape (k, 5)
-            The keys of each of them; see the class.
-        statements : Statements
-            Their kinds, functions and branches, from the program.
-        weights : FailureWeights
-            The weights of the failing tests.
-        edge_score : ndarray of int64, shape (edges,)
-            See the class.
-
-        Returns
-        -------
-        EvidenceReport
-            With the first key as score, from 0 to 1.1.
-
-        Examples
-        --------
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> known = AllEvidence().localize(spectrum)
-        >>> keys = np.array([[2, 0, 0, 0, 0], [2, 0, 0, 1, 0]])
-        >>> rest = known.statements, known.weights, known.edge_score
-        >>> EvidenceReport.from_keys(AllEvidence(), spectrum, np.array([0, 1]), keys, *rest).level.tolist()
-        [1, 0, 2]
+        With the first key as score, from 0 to 1.1.
         """
         levels, number = _descending(keys)
         check()
@@ -192,13 +145,6 @@ class AllEvidence(Staged):
     """Rank statements by a measure of statements and branches, and break ties by further evidence.
 
     It works with whatever the evidence has, and notes what was missing.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> report = AllEvidence().localize(spectrum)
-    >>> [(suspect.location.line, suspect.score) for suspect in report.suspects()]
-    [(2, 1.0), (1, 0.75), (3, 0.0)]
     """
 
     info = INFO

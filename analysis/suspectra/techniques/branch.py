@@ -31,22 +31,6 @@ class Branch(Staged):
 
     A block has the score of the most suspicious edge into or out of it. An edge is scored by Ochiai over the tests that
     traverse it (Santelices, Jones, Yu & Harrold 2009; compared with CP in paper 000, §2 and Figure 1).
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
-    ... )
-    >>> report = Branch().localize(spectrum, Program((), (graph,)))
-    >>> print(report.explain(0).sentences[1])
-    The most suspicious edge here leads from line 1 to line 2; 1 of 1 failing and 0 of 1 passing tests traverse it.
     """
 
     info = INFO
@@ -62,30 +46,7 @@ class Branch(Staged):
         return FlowReport.from_flow_scores(self, spectrum, of_element, flow.problems, scores)
 
     def score(self, flow: ControlFlow, counts: Counts, previous: EdgeScores | None = None) -> EdgeScores:
-        """Score the edges of the functions whose counts changed, and their blocks.
-
-        Parameters
-        ----------
-        flow : ControlFlow
-            The flow graphs of the program.
-        counts : Counts
-            The counts of the spectrum's edges.
-        previous : EdgeScores, optional
-            The scores before a change.
-
-        Returns
-        -------
-        EdgeScores
-            Arrays over the blocks and the edges of `flow`.
-
-        Examples
-        --------
-        >>> from suspectra.program.flow_graph import FlowGraph
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
-        >>> counts = Counts(np.array([2, 1]), np.array([0, 3]), failed=2, passed=3)
-        >>> Branch().score(ControlFlow((graph.table,)), counts).block_score.round(3).tolist()
-        [1.0, 1.0, 0.354]
-        """
+        """Score the edges of the functions whose counts changed, and their blocks."""
         reuse = Reuse(flow, counts, previous)
         part = flow.part(reuse.graphs)
         column = flow.edge[part.edges]

@@ -15,32 +15,13 @@ from suspectra.techniques.technique import Technique
 
 @dataclass(frozen=True)
 class Entry:
-    """A technique that is not loaded yet.
+    """A technique that is not loaded yet."""
 
-    Parameters
-    ----------
-    info : TechniqueInfo
-        Its description.
-    place : str
-        Module and class, as ``module:Class``.
-
-    Examples
-    --------
-    >>> CATALOGUE["cp"].info.title, CATALOGUE["cp"].load().__name__
-    ('CP', 'CP')
-    """
-
-    info: TechniqueInfo
-    place: str
+    info: TechniqueInfo  # its description
+    place: str  # module and class, as `module:Class`
 
     def load(self) -> type[Technique]:
-        """Import the class, whose keyword arguments are the technique's hyper-parameters.
-
-        Returns
-        -------
-        type
-            A subclass of :class:`~suspectra.techniques.technique.Technique`.
-        """
+        """Import the class, whose keyword arguments are the technique's hyper-parameters."""
         module, _, name = self.place.partition(":")
         technique: type[Technique] = getattr(import_module(module), name)
         return technique

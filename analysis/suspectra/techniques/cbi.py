@@ -26,61 +26,21 @@ CONFIDENCE = 1.96
 
 @dataclass(frozen=True, eq=False)
 class PredicateTruth:
-    """In how many runs each predicate was true and was evaluated, with its Increase (Liblit et al. 2005).
+    """In how many runs each predicate was true and was evaluated, with its Increase (Liblit et al. 2005)."""
 
-    Parameters
-    ----------
-    true_failed, true_passed : ndarray of float64, shape (predicates,)
-        Failing and passing runs in which it was true at least once.
-    evaluated_failed, evaluated_passed : ndarray of float64, shape (predicates,)
-        Failing and passing runs that evaluated it.
-    increase : ndarray of float64, shape (predicates,)
-        Increase(P), from -1 to 1.
-    bound : ndarray of float64, shape (predicates,)
-        The lower end of its 95 % interval.
-
-    Examples
-    --------
-    >>> truth = CBI().judge((np.array([1.0]), np.array([0.0])), (np.array([1.0]), np.array([1.0])))
-    >>> truth.increase.tolist()
-    [0.5]
-    """
-
-    true_failed: Floats
-    true_passed: Floats
-    evaluated_failed: Floats
-    evaluated_passed: Floats
-    increase: Floats
-    bound: Floats
+    true_failed: Floats  # failing and passing runs in which it was true at least once; shape (predicates,)
+    true_passed: Floats  # failing and passing runs in which it was true at least once; shape (predicates,)
+    evaluated_failed: Floats  # failing and passing runs that evaluated it; shape (predicates,)
+    evaluated_passed: Floats  # failing and passing runs that evaluated it; shape (predicates,)
+    increase: Floats  # increase(P), from -1 to 1; shape (predicates,)
+    bound: Floats  # the lower end of its 95 % interval; shape (predicates,)
 
 
 @dataclass(frozen=True, eq=False)
 class CBIDetails(PredicateDetails):
-    """The data with which CBI explains a report.
+    """The data with which CBI explains a report."""
 
-    Parameters
-    ----------
-    numbers : PredicateTruth
-        The counts of runs for each predicate, with its Increase.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
-    ... )
-    >>> report = CBI().localize(spectrum, Program((), (graph,)))
-    >>> details_of(report, CBIDetails).predicates.column.tolist()
-    [1, 2]
-    """
-
-    numbers: PredicateTruth
+    numbers: PredicateTruth  # the counts of runs for each predicate, with its Increase
 
 
 @dataclass(frozen=True)
@@ -88,22 +48,6 @@ class CBI(Staged):
     """Cooperative bug isolation (Liblit, Naik, Zheng, Aiken & Jordan 2005).
 
     Every predicate is sampled on every evaluation, as for paper 000 (§5.1.2).
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0]] * 5 + [[1, 0, 1]] * 5, failed=[True] * 5 + [False] * 5),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]),) * 5 + (np.array([0, 2, 4]),) * 5,
-    ... )
-    >>> report = CBI().localize(spectrum, Program((), (graph,)))
-    >>> print(report.explain(0).sentences[1])
-    The decision at line 1 that goes to line 2 is what separates failing from passing runs.
     """
 
     info = CBI_INFO
@@ -128,26 +72,7 @@ class CBI(Staged):
         )
 
     def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> PredicateTruth:
-        """Compute the Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3).
-
-        Parameters
-        ----------
-        true : tuple of two ndarray of float64, shape (k,)
-            Failed and passed runs in which each predicate was true.
-        evaluated : tuple of two ndarray of float64, shape (k,)
-            Failed and passed runs that evaluate it.
-
-        Returns
-        -------
-        PredicateTruth
-            The given numbers, Increase, and the lower end of its confidence interval.
-
-        Examples
-        --------
-        >>> failed, passed = np.array([4.0]), np.array([1.0])
-        >>> CBI().judge((failed, passed), (np.array([5.0]), np.array([5.0]))).increase.round(3).tolist()
-        [0.3]
-        """
+        """Compute the Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3)."""
         runs_true, runs_evaluated = true[0] + true[1], evaluated[0] + evaluated[1]
         failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)
         variance = ratio(failure * (1 - failure), runs_true) + ratio(context * (1 - context), runs_evaluated)
@@ -159,24 +84,7 @@ class CBI(Staged):
 
         This is the Importance of Liblit, Naik, Zheng, Aiken & Jordan 2005, §3.
 
-        Parameters
-        ----------
-        truth : PredicateTruth
-            What :meth:`judge` returned.
-        failed : int
-            The number of all failed runs.
-
-        Returns
-        -------
-        ndarray of float64, shape (k,)
-            From 0 to 1; 0 where Increase is not positive.
-
-        Examples
-        --------
-        >>> failed, passed = np.array([4.0]), np.array([1.0])
-        >>> truth = CBI().judge((failed, passed), (np.array([5.0]), np.array([5.0])))
-        >>> CBI().importance(truth, failed=5).round(3).tolist()
-        [0.445]
+        Of shape (k,). From 0 to 1; 0 where Increase is not positive.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(truth.true_failed >= failed, 1.0, np.log(truth.true_failed) / np.log(max(failed, 2)))

@@ -45,42 +45,15 @@ _DENSE = 64  # loops of up to this many blocks are solved faster as dense matric
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """The solution of CP's equations (paper 000, §3.3.2).
+    """The solution of CP's equations (paper 000, §3.3.2)."""
 
-    Parameters
-    ----------
-    flow : ControlFlow
-        The flow graphs that the arrays index.
-    counts : Counts
-        The counts of the spectrum's edges, from which the solution follows.
-    edge_delta : ndarray of float64, shape (edges of the flow,)
-        Suspiciousness of each edge, θΔ of equation (2); NaN where no run traverses it.
-    edge_share : ndarray of float64, shape (edges of the flow,)
-        W of equation (4); NaN for an edge that takes no part.
-    br : ndarray of float64, shape (blocks,)
-        Suspiciousness of each block; NaN for one that no edge touches.
-    trouble : ndarray of uint8, shape (blocks,)
-        The numerical trouble at each block, as bits in the order of `TROUBLE`.
-
-    Examples
-    --------
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (0, 2, 1)], [(0, 0), (1, 1), (2, 2)])
-    >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 0]), np.array([0, 1]), 1, 1)
-    >>> solution = CP().propagate(flow, counts)
-    >>> solution.delta.tolist(), solution.br.tolist()
-    ([1.0, -1.0], [0.0, 1.0, -1.0])
-    >>> solution.taken.tolist(), solution.source.tolist(), solution.target.tolist(), solution.edge.tolist()
-    ([0, 1], [0, 0], [1, 2], [0, 1])
-    >>> solution.share.tolist(), {kind: graphs.tolist() for kind, graphs in solution.notes.items()}
-    ([1.0, 1.0], {'cancelled': [], 'singular': [], 'ill-conditioned': []})
-    """
-
-    flow: ControlFlow
-    counts: Counts
+    flow: ControlFlow  # the flow graphs that the arrays index
+    counts: Counts  # the counts of the spectrum's edges, from which the solution follows
+    # suspiciousness of each edge, θΔ of equation (2); NaN where no run traverses it; shape (edges of the flow,)
     edge_delta: Floats
-    edge_share: Floats
-    br: Floats
+    edge_share: Floats  # w of equation (4); NaN for an edge that takes no part; shape (edges of the flow,)
+    br: Floats  # suspiciousness of each block; NaN for one that no edge touches; shape (blocks,)
+    # the numerical trouble at each block, as bits in the order of `TROUBLE`; shape (blocks,)
     trouble: NDArray[np.uint8]
 
     @cached_property
@@ -123,20 +96,7 @@ class Propagation:
 def edge_suspiciousness(counts: Counts) -> Floats:
     """Compute the suspiciousness θΔ of each edge (paper 000, equation 2).
 
-    Parameters
-    ----------
-    counts : Counts
-        Of the edges.
-
-    Returns
-    -------
-    ndarray of float64, shape (edges,)
-        From -1 (only passed runs traverse it) to 1 (only failed ones do); NaN where none does.
-
-    Examples
-    --------
-    >>> edge_suspiciousness(Counts(np.array([2, 1, 0]), np.array([5, 0, 0]), 2, 5)).tolist()
-    [0.0, 1.0, nan]
+    Of shape (edges,). From -1 (only passed runs traverse it) to 1 (only failed ones do); NaN where none does.
     """
     failed = counts.ef / max(counts.failed, 1)
     passed = counts.ep / max(counts.passed, 1)
@@ -146,31 +106,11 @@ def edge_suspiciousness(counts: Counts) -> Floats:
 
 @dataclass(frozen=True)
 class CP(Staged):
-    """Rank statements by how much suspicion propagates back to their blocks (paper 000, §3.3).
+    """Rank statements by how much suspicion propagates back to their blocks (paper 000, §3.3)."""
 
-    Parameters
-    ----------
-    merge_exit : bool
-        Where all runs leave a function through one block, treat that block as the exit block, as in the paper's graphs;
-        the exit that compilers add after it is a block without statements. False keeps the two blocks apart: then every
-        score of a function is a multiple of the suspiciousness of leaving it, and 0 in functions that every run leaves.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], [1, 1, 0]], failed=[True, False, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4]), np.array([0, 1, 3])),
-    ... )
-    >>> CP().localize(spectrum, Program((), (graph,))).scores.round(3).tolist()
-    [0.333, -0.667, -1.0]
-    """
-
+    # where all runs leave a function through one block, treat that block as the exit block, as in the paper's graphs;
+    # the exit that compilers add after it is a block without statements. False keeps the two blocks apart: then every
+    # score of a function is a multiple of the suspiciousness of leaving it, and 0 in functions that every run leaves
     merge_exit: bool = True
     info = INFO
 
@@ -186,30 +126,7 @@ class CP(Staged):
         return FlowReport.from_flow_scores(self, spectrum, scores, (*flow.problems, *notes), solution)
 
     def propagate(self, flow: ControlFlow, counts: Counts, previous: Propagation | None = None) -> Propagation:
-        """Solve the equations of the functions whose counts changed, all of them together.
-
-        Parameters
-        ----------
-        flow : ControlFlow
-            The flow graphs of the program.
-        counts : Counts
-            Of the spectrum's edges.
-        previous : Propagation, optional
-            The solution before a change, with the same hyper-parameters.
-
-        Returns
-        -------
-        Propagation
-            Arrays over the blocks and the edges of `flow`.
-
-        Examples
-        --------
-        >>> from suspectra.program.flow_graph import FlowGraph
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (0, 2, 1)], [(0, 0), (1, 1), (2, 2)])
-        >>> counts = Counts(np.array([1, 0]), np.array([0, 1]), failed=1, passed=1)
-        >>> CP().propagate(ControlFlow((graph.table,)), counts).br.tolist()
-        [0.0, 1.0, -1.0]
-        """
+        """Solve the equations of the functions whose counts changed, all of them together."""
         reuse = Reuse(flow, counts, previous)
         part = flow.part(reuse.graphs)
         blocks, column = len(part.blocks), flow.edge[part.edges]
@@ -258,27 +175,7 @@ class CP(Staged):
 def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
     """Compute BR of each block from the suspiciousness of the edges, by equations (4) to (6).
 
-    Parameters
-    ----------
-    source, target : ndarray of int, shape (k,)
-        Ends of the edges.
-    delta : ndarray of float64, shape (k,)
-        Suspiciousness θΔ of each edge; no NaN.
-    blocks : int
-        How many there are.
-
-    Returns
-    -------
-    ndarray of float64, shape (blocks,)
-        Blocks that no edge touches have 0.
-
-    Examples
-    --------
-    The excerpt of paper 000, Figure 1, with its blocks b1 to b4 counted from 0:
-
-    >>> source, target = np.array([0, 0, 1, 1, 2]), np.array([1, 3, 2, 3, 3])
-    >>> solve(source, target, np.array([3 / 7, -1, 1, 1 / 9, 1]), 4).round(3).tolist()
-    [0.111, 1.111, 1.0, 0.111]
+    Of shape (blocks,).
     """
     share, _ = _shares(target, delta, blocks)
     system = _System(source, target, share, blocks)

@@ -21,23 +21,9 @@ _MAX_LISTED = 3  # alterations of a statement that are listed
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FindingsReport(RankedReport):
-    """A ranking by experiments, with those that each element has.
+    """A ranking by experiments, with those that each element has."""
 
-    Parameters
-    ----------
-    made : mapping of int to tuple of Experiment
-        By element, the experiments there with failing tests.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> report = make_technique("switching").localize(spectrum)
-    >>> report.made, report.findings, report.in_words(0)
-    ({}, {}, [])
-    """
-
-    made: Mapping[int, tuple[Experiment, ...]]
+    made: Mapping[int, tuple[Experiment, ...]]  # by element, the experiments there with failing tests
 
     @cached_property
     def findings(self) -> dict[int, tuple[Experiment, ...]]:
@@ -47,44 +33,13 @@ class FindingsReport(RankedReport):
     def in_words(self, element: int) -> list[str]:
         """Say which failing tests pass after what at a statement.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        list of str
-            A sentence for each thing that was altered, that of most tests first.
+        A sentence for each thing that was altered, that of most tests first.
         """
         return findings_in_words(self.made.get(element, ()), self.spectrum.counts.failed)
 
 
 def with_failing_tests(made: Iterable[Experiment], kind: str, spectrum: Spectrum) -> dict[int, tuple[Experiment, ...]]:
-    """Find the experiments that were made with failing tests.
-
-    Parameters
-    ----------
-    made : iterable of Experiment
-        All that there are.
-    kind : str
-        The kind of experiments that count.
-    spectrum : Spectrum
-        The tests and statements.
-
-    Returns
-    -------
-    dict of int to tuple of Experiment
-        By candidate.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
-    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "true", Outcome.PASSED, 0.01)
-    >>> with_failing_tests([made], "switch", spectrum) == {1: (made,)}, with_failing_tests([made], "value", spectrum)
-    (True, {})
-    """
+    """Find the experiments that were made with failing tests."""
     found: dict[int, list[Experiment]] = {}
     for one in made:
         if one.kind == kind and one.test in spectrum.failing_index:
@@ -95,23 +50,7 @@ def with_failing_tests(made: Iterable[Experiment], kind: str, spectrum: Spectrum
 
 
 def repairing(made: Mapping[int, tuple[Experiment, ...]]) -> dict[int, tuple[Experiment, ...]]:
-    """Choose the experiments after which the test passes.
-
-    Parameters
-    ----------
-    made : mapping of int to tuple of Experiment
-        By element, experiments with failing tests.
-
-    Returns
-    -------
-    dict of int to tuple of Experiment
-        Of those elements alone that have such an experiment.
-
-    Examples
-    --------
-    >>> repairing({1: ()})
-    {}
-    """
+    """Choose the experiments after which the test passes."""
     found = {element: tuple(one for one in several if one.outcome.repairs) for element, several in made.items()}
     return {element: several for element, several in found.items() if several}
 
@@ -125,37 +64,9 @@ def rank_findings(
 ) -> FindingsReport:
     """Rank by the experiments of one kind.
 
-    Parameters
-    ----------
-    technique : Technique
-        The one whose report it is.
-    kind : str
-        The kind of experiments that count.
-    spectrum : Spectrum
-        The tests and statements.
-    program : Program or None
-        Has the experiments.
-    score : callable
-        Given the findings by element, returns the scores: float64, shape (elements,).
+    With a note if there are no such experiments.
 
-    Returns
-    -------
-    FindingsReport
-        With a note if there are no such experiments.
-
-    Raises
-    ------
-    NothingToRank
-        When no test fails.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
-    >>> switching, executed = make_technique("switching"), spectrum.counts.ef.astype(float)
-    >>> report = rank_findings(switching, "switch", spectrum, None, lambda found: executed)
-    >>> report.findings, report.notes[0].cure
-    ({}, 'run `suspectra investigate`')
+    Raises NothingToRank when no test fails.
     """
     require_failure(spectrum)
     made = program.experiments if program is not None else ()
@@ -166,54 +77,15 @@ def rank_findings(
 
 
 def tests_repaired(found: Iterable[Experiment]) -> int:
-    """Count the tests that pass after some experiments.
-
-    Parameters
-    ----------
-    found : iterable of Experiment
-        Those at one statement after which a test passes.
-
-    Returns
-    -------
-    int
-        Each test counts once.
-
-    Examples
-    --------
-    >>> tests_repaired([])
-    0
-    """
+    """Count the tests that pass after some experiments."""
     return len({one.test for one in found})
 
 
 def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     """Say which failing tests pass after what.
 
-    Parameters
-    ----------
-    made : iterable of Experiment
-        Those at one statement, with failing tests.
-    failed : int
-        How many tests fail.
-
-    Returns
-    -------
-    list of str
-        A sentence for each thing after which a test passes, that of most tests first. It says how many failing tests
-        were not tried, unless it is about a value or about a single time: each test has its own.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import Outcome
-    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 2, "true", Outcome.PASSED, 0.01, guard=True)
-    >>> first, *rest = findings_in_words([made], 1)
-    >>> first, len(rest)
-    ('The failing test passes if this comes out true the 2nd time (where it is noticed).', 1)
-    >>> from dataclasses import replace
-    >>> findings_in_words([replace(made, guard=False)], 3)
-    ['1 failing test passes if this comes out true the 2nd time.']
-    >>> findings_in_words([replace(made, guard=False, instance=EVERY)], 3)
-    ['1 of 3 failing tests passes if this comes out true; 2 others were not tried.']
+    A sentence for each thing after which a test passes, that of most tests first. It says how many failing tests were
+    not tried, unless it is about a value or about a single time: each test has its own.
     """
     tests: dict[str, set[str]] = {}
     tried: dict[str, set[str]] = {}
@@ -251,42 +123,13 @@ def _passing(count: int, tried: int, failed: int, condition: str, *, is_own: boo
 
 
 def where_it_is_noticed(sentences: Sequence[str], why: str) -> list[str]:
-    """Say of what repairs that it may hide the symptom alone: briefly in the first sentence, which often stands alone.
-
-    Parameters
-    ----------
-    sentences : sequence of str
-        What repairs at a statement; at least one.
-    why : str
-        How the failure is avoided there.
-
-    Returns
-    -------
-    list of str
-        The sentences, with one more.
-
-    Examples
-    --------
-    >>> where_it_is_noticed(["`pass` repairs 2 tests."], "nothing is raised")[0]
-    '`pass` repairs 2 tests (where it is noticed).'
-    """
+    """Say that a repair may hide the symptom alone: briefly in the first sentence, which often stands alone."""
     first = f"{sentences[0].removesuffix('.')} (where it is noticed)."
     last = f"This is where it is noticed: {why}, and not to raise it may hide the symptom alone."
     return [first, *sentences[1:], last]
 
 
 def no_experiments() -> Problem:
-    """Say that there are no experiments to rank by.
-
-    Returns
-    -------
-    Problem
-        A note for a ranking that is Ochiai's.
-
-    Examples
-    --------
-    >>> no_experiments().cure
-    'run `suspectra investigate`'
-    """
+    """Say that there are no experiments to rank by."""
     cause = "there are no experiments with these sources, so this is Ochiai's ranking"
     return Problem("", "", cause, "run `suspectra investigate`")

@@ -23,23 +23,9 @@ DetailsT = TypeVar("DetailsT")
 
 @dataclass(frozen=True, eq=False)
 class FlowReport(RankedReport):
-    """A ranking by a control-flow technique.
+    """A ranking by a control-flow technique."""
 
-    Parameters
-    ----------
-    details : object
-        What the technique needs to explain the report and to rank the next state.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> scores = np.array([0.5, np.nan, 0.7])
-    >>> FlowReport.from_flow_scores(make_technique("ochiai"), spectrum, scores).order.tolist()
-    [2, 0, 1]
-    """
-
-    details: object = None
+    details: object = None  # what the technique needs to explain the report and to rank the next state
 
     @classmethod
     def from_flow_scores(
@@ -50,27 +36,7 @@ class FlowReport(RankedReport):
         notes: tuple[Problem, ...] = (),
         details: object = None,
     ) -> FlowReport:
-        """Rank statements by score.
-
-        Parameters
-        ----------
-        technique : Technique
-            What made the scores.
-        spectrum : Spectrum
-            What was ranked.
-        scores : ndarray of float64, shape (elements,)
-            NaN for a statement without a score: it ranks below all statements with one, but above those that no test
-            executes.
-        notes : tuple of Problem, optional
-            What the user should know about the ranking.
-        details : object, optional
-            What the technique needs to explain the report and to rank the next state.
-
-        Returns
-        -------
-        FlowReport
-            The ranking with `details`.
-        """
+        """Rank statements by score."""
         check()
         known = scores[~np.isnan(scores)]
         finite = known[np.isfinite(known)]
@@ -83,33 +49,7 @@ class FlowReport(RankedReport):
 def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
     """Return the details that a technique stored in its report.
 
-    Parameters
-    ----------
-    report : RankedReport
-        Any ranking.
-    kind : type
-        The expected class of the details.
-
-    Returns
-    -------
-    DetailsT
-        The object given to :meth:`FlowReport.from_flow_scores`.
-
-    Raises
-    ------
-    TypeError
-        When the report has other details, or none.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum, technique = Spectrum.from_matrix([[1, 1, 0]], failed=[True]), make_technique("ochiai")
-    >>> report = FlowReport.from_flow_scores(technique, spectrum, np.ones(3), details={"seed": 7})
-    >>> details_of(report, dict)
-    {'seed': 7}
-    >>> details_of(report, list)
-    Traceback (most recent call last):
-    TypeError: ochiai keeps no list
+    Raises TypeError when the report has other details, or none.
     """
     details = own_report(report, FlowReport).details
     if not isinstance(details, kind):
@@ -120,27 +60,7 @@ def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
 def previous_details(technique: Technique, previous: RankedReport | None, kind: type[DetailsT]) -> DetailsT | None:
     """Return the details of the previous report, if the same technique made it.
 
-    Parameters
-    ----------
-    technique : Technique
-        The technique with its current hyper-parameters.
-    previous : RankedReport or None
-        The last ranking, by any technique.
-    kind : type
-        The class of the technique's details.
-
-    Returns
-    -------
-    DetailsT or None
-        None where another technique made the ranking, or the same one with other hyper-parameters.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum, technique = Spectrum.from_matrix([[1, 1, 0]], failed=[True]), make_technique("ochiai")
-    >>> report = FlowReport.from_flow_scores(technique, spectrum, np.ones(3), details={"seed": 7})
-    >>> previous_details(technique, report, dict), previous_details(make_technique("dstar"), report, dict)
-    ({'seed': 7}, None)
+    None where another technique made the ranking, or the same one with other hyper-parameters.
     """
     return details_of(previous, kind) if previous is not None and previous.technique == technique else None
 
@@ -148,28 +68,9 @@ def previous_details(technique: Technique, previous: RankedReport | None, kind: 
 def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
     """Return how often each test traversed its edges.
 
-    Parameters
-    ----------
-    technique : str
-        Its title, for the message.
-    spectrum : Spectrum
-        What is ranked.
+    Of shape (k,).
 
-    Returns
-    -------
-    sequence of ndarray of int, shape (k,)
-        For each test, aligned with its row of edges.
-
-    Raises
-    ------
-    NothingToRank
-        When the evidence has no counts.
-
-    Examples
-    --------
-    >>> require_counts("SOBER", Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
-    Traceback (most recent call last):
-    suspectra.errors.NothingToRank: SOBER compares how often branches were taken, and … Fix: …
+    Raises NothingToRank when the evidence has no counts.
     """
     if spectrum.edge_counts is not None:
         return spectrum.edge_counts
@@ -182,20 +83,7 @@ def hits_of_edges(spectrum: Spectrum) -> float:
     """Count the edges that all tests traverse, each once for every test; most of a technique's effort is proportional
     to it.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        What is ranked.
-
-    Returns
-    -------
-    float
-        0 where there are no edges.
-
-    Examples
-    --------
-    >>> hits_of_edges(Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
-    0.0
+    0 where there are no edges.
     """
     if spectrum.edge_rows is None:
         return 0.0
@@ -205,45 +93,17 @@ def hits_of_edges(spectrum: Spectrum) -> float:
 
 @dataclass(frozen=True, eq=False)
 class EdgeScores:
-    """Scores of edges, and of the blocks that they enter or leave.
+    """Scores of edges, and of the blocks that they enter or leave."""
 
-    Parameters
-    ----------
-    flow : ControlFlow
-        The flow graphs that the arrays index.
-    counts : Counts
-        Of the spectrum's edges.
-    block_score : ndarray of float64, shape (blocks,)
-        The best score of the edges at each block; NaN where no edge has one.
-    edge_score : ndarray of float64, shape (edges of the flow,)
-        NaN for an edge without a score.
-
-    Examples
-    --------
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
-    >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 1]), np.array([0, 1]), 1, 1)
-    >>> EdgeScores(flow, counts, np.array([1.0, 1.0, 0.7]), np.array([1.0, 0.7])).edge_at(0)
-    0
-    """
-
-    flow: ControlFlow
-    counts: Counts
-    block_score: Floats
-    edge_score: Floats
+    flow: ControlFlow  # the flow graphs that the arrays index
+    counts: Counts  # of the spectrum's edges
+    block_score: Floats  # the best score of the edges at each block; NaN where no edge has one; shape (blocks,)
+    edge_score: Floats  # naN for an edge without a score; shape (edges of the flow,)
 
     def edge_at(self, element: int) -> int | None:
         """Return the edge that gives an element its score.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        int or None
-            An edge of the flow; None where no edge at the element has a score.
+        An edge of the flow; None where no edge at the element has a score.
         """
         blocks = self.flow.member_block[self.flow.member_element == element]
         blocks = blocks[~np.isnan(self.block_score[blocks])]
@@ -255,25 +115,7 @@ class EdgeScores:
 
 
 def traversed(counts: Counts, edge: int) -> str:
-    """Say in words how many tests traverse an edge.
-
-    Parameters
-    ----------
-    counts : Counts
-        Of the edges.
-    edge : int
-        Its column.
-
-    Returns
-    -------
-    str
-        The end of a sentence, without a full stop.
-
-    Examples
-    --------
-    >>> traversed(Counts(np.array([2]), np.array([1]), failed=2, passed=5), 0)
-    '2 of 2 failing and 1 of 5 passing tests traverse it'
-    """
+    """Say in words how many tests traverse an edge."""
     return (
         f"{counts.ef[edge]} of {counts.failed} failing and {counts.ep[edge]} of {counts.passed} passing tests"
         " traverse it"
@@ -283,27 +125,7 @@ def traversed(counts: Counts, edge: int) -> str:
 def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
     """Describe a block by its lines.
 
-    Parameters
-    ----------
-    flow : ControlFlow
-        The flow graphs.
-    block : int
-        One of their blocks.
-    spectrum : Spectrum
-        The spectrum of the blocks' elements.
-
-    Returns
-    -------
-    str
-        Its lines, or its role in the function where it has none.
-
-    Examples
-    --------
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 2, 0), (2, 1, 1)], [(2, 0), (2, 1)])
-    >>> spectrum, flow = Spectrum.from_matrix([[1, 1]], failed=[True]), ControlFlow((graph.table,))
-    >>> where(flow, 2, spectrum), where(flow, 0, spectrum)
-    ('lines 1-2', 'the entry')
+    Its lines, or its role in the function where it has none.
     """
     elements = flow.elements_of(block)
     if len(elements):
@@ -319,26 +141,7 @@ def by_distance(flow: ControlFlow, seeds: Ints, elements: int) -> Floats:
     A reader who does not find the fault in the report goes on around it, breadth first (Renieris & Reiss 2003 do so on
     the dependence graph, which needs more than coverage).
 
-    Parameters
-    ----------
-    flow : ControlFlow
-        The flow graphs.
-    seeds : ndarray of int, shape (k,)
-        The reported elements.
-    elements : int
-        The number of all elements.
-
-    Returns
-    -------
-    ndarray of float64, shape (elements,)
-        -d/(d+1) at distance d; NaN for elements that can't be reached.
-
-    Examples
-    --------
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(0, 0), (1, 1), (2, 2)])
-    >>> by_distance(ControlFlow((graph.table,)), seeds=np.array([2]), elements=4).round(3).tolist()
-    [-0.75, -0.667, -0.0, nan]
+    Of shape (elements,).
     """
     # statements and blocks are nodes; statements of one block are two steps apart, through their block
     block = flow.member_block + elements

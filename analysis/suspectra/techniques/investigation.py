@@ -42,31 +42,10 @@ _KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InvestigationReport(RankedReport):
-    """A ranking by all evidence and experiments.
+    """A ranking by all evidence and experiments."""
 
-    Parameters
-    ----------
-    base : EvidenceReport
-        The ranking without experiments.
-    repairs : mapping of int to tuple of Repair
-        By element, what repairs failing tests there.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> make_technique("investigation").localize(spectrum).repairs
-    {}
-    >>> from suspectra.program import Program
-    >>> from suspectra.experiment import Outcome
-    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", 0, "false", Outcome.PASSED, 0.01)
-    >>> report = make_technique("investigation").localize(spectrum, Program((), experiments=(made,)))
-    >>> report.findings[1] == (made,), report.in_words(1)
-    (True, ['The failing test passes if this comes out false.'])
-    """
-
-    base: EvidenceReport
-    repairs: Mapping[int, tuple[Repair, ...]]
+    base: EvidenceReport  # the ranking without experiments
+    repairs: Mapping[int, tuple[Repair, ...]]  # by element, what repairs failing tests there
 
     @cached_property
     def findings(self) -> dict[int, tuple[Experiment, ...]]:
@@ -78,15 +57,7 @@ class InvestigationReport(RankedReport):
     def in_words(self, element: int) -> list[str]:
         """Say what repairs failing tests at a statement.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        list of str
-            Sentences, about the repair that says most first.
+        Sentences, about the repair that says most first.
         """
         return repairs_in_words(self.repairs.get(element, ()), element, self.spectrum)
 
@@ -108,15 +79,6 @@ class Investigation(Staged):
 
     To leave out a check that raises says nothing about the fault, so such a statement ranks where it is without
     experiments, and behind the others that repair.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY, Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
-    >>> report = Investigation().localize(spectrum, Program((), experiments=(made,)))
-    >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
-    [(2, 2.08), (3, 1.0), (1, 0.28)]
     """
 
     info = INFO
@@ -171,23 +133,7 @@ class Investigation(Staged):
 def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
     """The score of each element.
 
-    Parameters
-    ----------
-    base : EvidenceReport
-        The ranking without experiments.
-    found : mapping of int to tuple of Repair
-        By element, what repairs failing tests there.
-
-    Returns
-    -------
-    ndarray of float64, shape (elements,)
-        1 / rank^`PRIOR_EXPONENT` where nothing repairs; 0 for elements that are no candidates.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> scores(AllEvidence().localize(spectrum), {0: (Repair("value", 1.0, as_good=1, tried=2),)}).round(2).tolist()
-    [1.17, 1.0, 0.21]
+    Of shape (elements,). 1 / rank^`PRIOR_EXPONENT` where nothing repairs; 0 for elements that are no candidates.
     """
     prior = _prior(base)
     known = prior.copy()
@@ -255,24 +201,7 @@ def _no_experiments() -> Problem:
 def repairs_in_words(found: Iterable[Repair], element: int, spectrum: Spectrum) -> list[str]:
     """Say what repairs failing tests at a statement.
 
-    Parameters
-    ----------
-    found : iterable of Repair
-        All at the statement, at most one of each kind.
-    element : int
-        Its column in the spectrum.
-    spectrum : Spectrum
-        The tests, and which statements they execute.
-
-    Returns
-    -------
-    list of str
-        Sentences, about the repair that says most first.
-
-    Examples
-    --------
-    >>> repairs_in_words([], 0, Spectrum.from_matrix([[1, 1]], failed=[True]))
-    []
+    Sentences, about the repair that says most first.
     """
     sentences: list[str] = []
     for repair in sorted(found, key=_weight, reverse=True):

@@ -24,20 +24,9 @@ class Metallaxis(Technique):
 
     The score of a mutant is Ochiai's formula on the tests whose results it changes: kf / sqrt(F (kf + kp)), kf the
     failing tests that pass, or fail with another exception or another message, kp the passing tests that fail. A
-    statement has the highest score of its mutants. Mutants with which some test does not end are left out. A
-    statement without another score is ranked last, where it has a millionth of Ochiai's: so one that was not tried yet
-    does not fall behind those that no failing test executes.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY, Experiment, Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> made = Experiment(
-    ...     "t1", "mutant", "program", 2, 2, 3, "boundary", EVERY, "mutated", Outcome.FAILED, 0.01, changed=True
-    ... )
-    >>> report = Metallaxis().localize(spectrum, Program((), experiments=(made,)))
-    >>> [(suspect.location.line, round(suspect.score, 7)) for suspect in report.suspects()]
-    [(2, 1.0), (3, 1e-06), (1, 7e-07)]
+    statement has the highest score of its mutants. Mutants with which some test does not end are left out. A statement
+    without another score is ranked last, where it has a millionth of Ochiai's: so one that was not tried yet does not
+    fall behind those that no failing test executes.
     """
 
     info = INFO

@@ -34,42 +34,21 @@ class Muse(Technique):
 
     The published forms need every mutant to be tried with every test that executes the statement. The first one is of
     the paper: the mean of f2p(m) / F - α p2f(m) / P over the mutants of a statement, with α such that both parts have
-    the same sum over all mutants. MUSEUM (Hong, Lee, Kwak, Jeon, Ko, Kim & Kim 2015) divides the sum of
-    f2p(m) / (f2p + 1) - p2f(m) / (p2f + 1) by one more than the number of mutants; f2p and p2f are sums over all
-    mutants. A mutant with which some test does not end is left out. A statement without mutants has the score 0.
+    the same sum over all mutants. MUSEUM (Hong, Lee, Kwak, Jeon, Ko, Kim & Kim 2015) divides the sum of f2p(m) / (f2p +
+    1) - p2f(m) / (p2f + 1) by one more than the number of mutants; f2p and p2f are sums over all mutants. A mutant with
+    which some test does not end is left out. A statement without mutants has the score 0.
 
-    The lazy form, which is the default, needs passing tests only for mutants that repair a failing one. A statement
-    is as good as its best mutant: f2p(m) / F - p2f(m) / e(m), e(m) the passing tests that were run with it. The
-    share is of these and not of P, since a mutant that breaks every test that executes it shows nothing, however
-    few those are. Where the result is above 0 the statement ranks before those where it is not. These are ranked by
-    Ochiai, so that a statement that was not tried yet does not fall behind. Where all mutants that repair are of a
-    check that raises, the statement ranks behind the others that repair.
+    The lazy form, which is the default, needs passing tests only for mutants that repair a failing one. A statement is
+    as good as its best mutant: f2p(m) / F - p2f(m) / e(m), e(m) the passing tests that were run with it. The share is
+    of these and not of P, since a mutant that breaks every test that executes it shows nothing, however few those are.
+    Where the result is above 0 the statement ranks before those where it is not. These are ranked by Ochiai, so that a
+    statement that was not tried yet does not fall behind. Where all mutants that repair are of a check that raises, the
+    statement ranks behind the others that repair.
 
-    Parameters
-    ----------
-    form : str
-        ``lazy``, ``published`` or ``museum``.
-
-    Raises
-    ------
-    UsageError
-        For another form.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY, Experiment, Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> made = Experiment(
-    ...     "t1", "mutant", "program", 2, 2, 3, "boundary", EVERY, "mutated", Outcome.PASSED, 0.01, detail="`>` → `>=`"
-    ... )
-    >>> report = Muse().localize(spectrum, Program((), experiments=(made,)))
-    >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
-    [(2, 2.0), (3, 1.0), (1, 0.71)]
-    >>> report.explain(0).sentences[0]
-    '`>` → `>=` repairs 1 test; the passing test was not run.'
+    Raises UsageError for another form.
     """
 
-    form: str = LAZY
+    form: str = LAZY  # `lazy`, `published` or `museum`
     info = INFO
 
     def __post_init__(self) -> None:

@@ -17,74 +17,25 @@ _ENDLESS = frozenset({Outcome.STEPS, Outcome.TIMEOUT})
 
 @dataclass(frozen=True)
 class MutantResult:
-    """A mutant, and how tests end with it.
+    """A mutant, and how tests end with it."""
 
-    Parameters
-    ----------
-    experiment : Experiment
-        One of those that were made with it, for its place and its text.
-    repaired : int
-        Failing tests that pass.
-    changed : int
-        Failing tests that fail with another exception or another message.
-    broken : int
-        Passing tests that do not pass.
-    tried : int
-        Passing tests that were run.
-    endless : bool
-        Some test was caught in a loop, or took too long.
-    failing : int
-        Failing tests that were run.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY
-    >>> made = Experiment(
-    ...     "t1", "mutant", "cart.py", 8, 8, 9, "boundary", EVERY, "mutated", Outcome.PASSED, 0.01, detail="`>` → `>=`"
-    ... )
-    >>> result = MutantResult(made, repaired=2, changed=0, broken=0, tried=3, endless=False, failing=2)
-    >>> result.effect(2, 3), result.in_words(2, 3)
-    ('repairs 2 tests and breaks none', '`>` → `>=` repairs 2 tests and breaks none.')
-    >>> result.effect(30, 5)
-    'repairs 2 tests and breaks none; 2 of 30 failing and 3 of 5 passing tests were run'
-    """
-
-    experiment: Experiment
-    repaired: int
-    changed: int
-    broken: int
-    tried: int
-    endless: bool
-    failing: int
+    experiment: Experiment  # one of those that were made with it, for its place and its text
+    repaired: int  # failing tests that pass
+    changed: int  # failing tests that fail with another exception or another message
+    broken: int  # passing tests that do not pass
+    tried: int  # passing tests that were run
+    endless: bool  # some test was caught in a loop, or took too long
+    failing: int  # failing tests that were run
 
     def in_words(self, failing: int, passing: int) -> str:
         """What it does to tests, as a sentence that begins with the change.
 
-        Parameters
-        ----------
-        failing, passing : int
-            How many tests execute the statement.
-
-        Returns
-        -------
-        str
-            Says so where not all of these were run.
+        Says so where not all of these were run.
         """
         return f"{self.experiment.detail} {self.effect(failing, passing)}."
 
     def effect(self, failing: int, passing: int) -> str:
-        """What it does to tests, without the change and without a full stop.
-
-        Parameters
-        ----------
-        failing, passing : int
-            As for `in_words`.
-
-        Returns
-        -------
-        str
-            Begins with a verb.
-        """
+        """What it does to tests, without the change and without a full stop."""
         repairs = f"repairs {many(self.repaired, 'test') if self.repaired else 'none'}"
         of_failing, of_passing = (self.failing, failing, "failing"), (self.tried, passing, "passing")
         if passing and not self.tried:
@@ -96,39 +47,14 @@ class MutantResult:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MutantReport(RankedReport):
-    """A ranking by mutants, with those that each element has.
+    """A ranking by mutants, with those that each element has."""
 
-    Parameters
-    ----------
-    results : mapping of int to tuple of MutantResult
-        By element.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> make_technique("muse").localize(spectrum).results
-    {}
-    >>> from suspectra.program import Program
-    >>> made = Experiment("t1", "mutant", "program", 2, 2, 0, "deletion", 0, "mutated", Outcome.PASSED, detail="none")
-    >>> make_technique("muse").localize(spectrum, Program((), experiments=(made,))).in_words(1)
-    ['none repairs 1 test and breaks none.']
-    """
-
-    results: Mapping[int, tuple[MutantResult, ...]]
+    results: Mapping[int, tuple[MutantResult, ...]]  # by element
 
     def in_words(self, element: int) -> list[str]:
         """Say which mutants of a statement repair tests.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        list of str
-            A sentence for each of the best, and one for the others; none where no mutant repairs a test.
+        A sentence for each of the best, and one for the others; none where no mutant repairs a test.
         """
         counts = self.spectrum.counts
         return mutants_in_words(self.results.get(element, ()), int(counts.ef[element]), int(counts.ep[element]))
@@ -137,26 +63,7 @@ class MutantReport(RankedReport):
 def mutant_results(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[MutantResult, ...]]:
     """Gather experiments by mutant.
 
-    Parameters
-    ----------
-    made : iterable of Experiment
-        All there are. Those of other kinds do not count, nor do tests that the spectrum does not have.
-    spectrum : Spectrum
-        The statements, and how the tests ended unaltered.
-
-    Returns
-    -------
-    dict of int to tuple of MutantResult
-        By candidate. Mutants that were tried with no failing test, or that could not be put into the program, are left
-        out.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> made = Experiment("t1", "mutant", "program", 2, 2, 0, "deletion", EVERY, "mutated", Outcome.PASSED, 0.01)
-    >>> mutant_results([made], spectrum)[1][0].repaired
-    1
+    By candidate. Mutants that were tried with no failing test, or that could not be put into the program, are left out.
     """
     by_mutant: dict[tuple[object, ...], list[Experiment]] = {}
     for one in made:
@@ -190,25 +97,7 @@ def _run(*counts: tuple[int, int, str]) -> str:
 
 
 def mutants_in_words(results: Iterable[MutantResult], failing: int, passing: int) -> list[str]:
-    """Say which mutants of a statement repair tests.
-
-    Parameters
-    ----------
-    results : iterable of MutantResult
-        All of the statement.
-    failing, passing : int
-        How many tests execute it.
-
-    Returns
-    -------
-    list of str
-        A sentence for each of the best, and one for the others.
-
-    Examples
-    --------
-    >>> mutants_in_words([], 1, 3)
-    []
-    """
+    """Say which mutants of a statement repair tests."""
     several = list(results)
     repairing = sorted(
         (one for one in several if one.repaired), key=lambda one: (one.broken - one.repaired, one.broken)
@@ -225,20 +114,7 @@ def mutants_in_words(results: Iterable[MutantResult], failing: int, passing: int
 def unrepaired(results: Sequence[MutantResult]) -> list[str]:
     """Say that no mutant of a statement repairs a test.
 
-    Parameters
-    ----------
-    results : sequence of MutantResult
-        All of the statement.
-
-    Returns
-    -------
-    list of str
-        Empty where one does, or none was tried.
-
-    Examples
-    --------
-    >>> unrepaired([])
-    []
+    Empty where one does, or none was tried.
     """
     if not results or any(one.repaired for one in results):
         return []
@@ -246,23 +122,7 @@ def unrepaired(results: Sequence[MutantResult]) -> list[str]:
 
 
 def no_mutants(technique: str) -> Problem:
-    """Say that there are no experiments with mutants.
-
-    Parameters
-    ----------
-    technique : str
-        The name of the technique that needs them.
-
-    Returns
-    -------
-    Problem
-        A note of a report.
-
-    Examples
-    --------
-    >>> no_mutants("muse").cause
-    "no mutants of these sources were tried, so this is Ochiai's ranking"
-    """
+    """Say that there are no experiments with mutants."""
     cause = "no mutants of these sources were tried, so this is Ochiai's ranking"
     return Problem("", "", cause, f"run `suspectra investigate --technique {technique}`")
 

@@ -36,21 +36,9 @@ _LOOK = 1 << 16  # check for cancellation after this many blocks of a distance
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The passed runs with which failed runs were compared.
+    """The passed runs with which failed runs were compared."""
 
-    Parameters
-    ----------
-    of_run : dict of int to (int, int)
-        For each failed run the nearest passed run, and how many blocks must be moved to reach it. Runs without one are
-        left out.
-
-    Examples
-    --------
-    >>> passed, moved = Neighbours({0: (3, 2)}).of_run[0]
-    >>> passed, moved
-    (3, 2)
-    """
-
+    # for each failed run the nearest passed run, and how many blocks must be moved to reach it
     of_run: dict[int, tuple[int, int]]
 
 
@@ -61,30 +49,9 @@ class NearestNeighbour(Staged):
     The distance of two runs is the number of blocks that must be moved to turn one order into the other (Ulam's
     distance). The report of a failed run is the set of blocks that must be moved to reach its nearest passed run
     (NN/Perm of Renieris & Reiss 2003, which paper 001 compares with in its Table 4).
-
-    Parameters
-    ----------
-    candidates : int
-        How many passed runs to compare, starting with those that execute the most similar sets of blocks; 0 for all.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 1], [1, 1, 1]], failed=[True, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 2,
-    ...     edge_counts=(np.array([9, 2, 7, 2, 7]), np.array([9, 5, 4, 5, 4])),
-    ... )
-    >>> report = NearestNeighbour().localize(spectrum, Program((), (graph,)))
-    >>> [suspect.location.line for suspect in report.suspects() if suspect.score > 0]
-    [2]
-    >>> NearestNeighbour().require_bearable(spectrum)
     """
 
+    # how many passed runs to compare, starting with those that execute the most similar sets of blocks; 0 for all
     candidates: int = 100
     info = INFO
 
@@ -123,21 +90,6 @@ class NearestNeighbour(Staged):
     def effort(self, spectrum: Spectrum) -> Effort:
         """Estimate the effort of all distances: each looks at every block, and there are nearly as many blocks as
         statements.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            What is to be ranked.
-
-        Returns
-        -------
-        Effort
-            Estimated from the measured cost of one step.
-
-        Examples
-        --------
-        >>> NearestNeighbour().effort(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])).bearable
-        True
         """
         counts, hits = spectrum.counts, hits_of_edges(spectrum)
         compared = min(self.candidates or counts.passed, counts.passed)
@@ -147,15 +99,8 @@ class NearestNeighbour(Staged):
     def require_bearable(self, spectrum: Spectrum) -> None:
         """Refuse suites for which this would take too long.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            What is to be ranked.
-
-        Raises
-        ------
-        NothingToRank
-            When it would take too long or too much memory; the cure says how many candidates would be quick enough.
+        Raises NothingToRank when it would take too long or too much memory; the cure says how many candidates would be
+        quick enough.
         """
         effort, counts = self.effort(spectrum), spectrum.counts
         hits = hits_of_edges(spectrum)
@@ -213,35 +158,9 @@ class NearestNeighbour(Staged):
 def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
     """Count how often each run entered each block.
 
-    Parameters
-    ----------
-    flow : ControlFlow
-        The flow graphs of the program.
-    spectrum : Spectrum
-        With edges and how often each was traversed.
+    Of shape (runs, blocks). Zeros are not stored.
 
-    Returns
-    -------
-    csr_array of int64, shape (runs, blocks)
-        Zeros are not stored.
-
-    Notes
-    -----
     Only edges into a block count, so the count of the entry block is 0.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 1]), np.array([1, 2]), np.zeros(2, int)
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1]], failed=[True]), edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1]),), edge_counts=(np.array([4, 4]),),
-    ... )
-    >>> block_counts(ControlFlow((graph.table,)), spectrum).toarray().tolist()
-    [[0, 4, 4]]
     """
     known = np.flatnonzero(flow.edge >= 0)
     edges, all_rows = spectrum.require_edges()
@@ -272,20 +191,7 @@ def moved_blocks(order: Ints, other: Ints) -> Ints:
 
     These are all blocks outside a longest common subsequence.
 
-    Parameters
-    ----------
-    order, other : ndarray of int, shape (k,)
-        The same k blocks in two orders, each a permutation of 0 to k - 1.
-
-    Returns
-    -------
-    ndarray of int, shape (moved,)
-        Ascending.
-
-    Examples
-    --------
-    >>> moved_blocks(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 3])).tolist()
-    [0]
+    Of shape (moved,).
     """
     position = np.empty(len(other), np.int64)
     position[other] = np.arange(len(other))

@@ -19,24 +19,11 @@ _OCHIAI = make_formula("ochiai")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PathsReport(RankedReport):
-    """A ranking by reports, with the place that each statement has in them.
+    """A ranking by reports, with the place that each statement has in them."""
 
-    Parameters
-    ----------
-    places : mapping of int to mapping of str to int
-        By element, for each failing test whose report names it, at which place, from 1.
-    searched : tuple of str
-        The failing tests about which there is a report.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> ByGeneratedPaths().localize(spectrum).searched
-    ()
-    """
-
+    # by element, for each failing test whose report names it, at which place, from 1
     places: Mapping[int, Mapping[str, int]]
-    searched: tuple[str, ...]
+    searched: tuple[str, ...]  # the failing tests about which there is a report
 
 
 class _PathReports(Technique, ABC):
@@ -83,45 +70,21 @@ class _PathReports(Technique, ABC):
 
 @dataclass(frozen=True)
 class ByNearestPath(_PathReports):
-    """Where failing tests part from the passing tests that go most nearly the same way.
-
-    Examples
-    --------
-    >>> ByNearestPath().localize(Spectrum.from_matrix([[1], [0]], failed=[True, False])).notes[0].cure
-    'run `suspectra paths TEST --technique nearest-path`'
-    """
+    """Where failing tests part from the passing tests that go most nearly the same way."""
 
     info = NEAREST_PATH
 
 
 @dataclass(frozen=True)
 class ByGeneratedPaths(_PathReports):
-    """Where failing tests part from generated runs that pass.
-
-    Examples
-    --------
-    >>> from suspectra.reported_paths import ReportedPaths
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> known = ReportedPaths("t1", {"apg": (("program", 2), ("program", 1))})
-    >>> report = ByGeneratedPaths().localize(spectrum, Program((), paths=(known,)))
-    >>> [suspect.location.line for suspect in report.suspects()]
-    [2, 1, 3]
-    >>> report.explain(0).sentences[0]
-    '1 of 1 report names it, at place 1.'
-    """
+    """Where failing tests part from generated runs that pass."""
 
     info = APG
 
 
 @dataclass(frozen=True)
 class ByCauseTransitions(_PathReports):
-    """Where the cause of a failure becomes another one.
-
-    Examples
-    --------
-    >>> ByCauseTransitions().info.needs == ByNearestPath().info.needs
-    True
-    """
+    """Where the cause of a failure becomes another one."""
 
     info = CAUSE_TRANSITIONS
 

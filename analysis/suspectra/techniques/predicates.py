@@ -36,80 +36,19 @@ TOP = 5
 
 @dataclass(frozen=True, eq=False)
 class Predicates:
-    """The predicates of a program: first the edges out of blocks that decide, then the outcomes of conditions.
+    """The predicates of a program: first the edges out of blocks that decide, then the outcomes of conditions."""
 
-    Parameters
-    ----------
-    flow : ControlFlow
-        The flow graphs of the program.
-    at : ndarray of int64, shape (d,)
-        The flow's edge of each of the first d predicates.
-    column : ndarray of int64, shape (k,)
-        The spectrum's edge of each predicate.
-    site : ndarray of int64, shape (k,)
-        The decision: predicates of one site are evaluated together, and exactly one of them is true.
-    element : ndarray of int64, shape (k,)
-        The statement of the decision, -1 where it is not known.
-    edges : Edges
-        The edges of the spectrum.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
-    ... )
-    >>> predicates = Predicates.from_flow(ControlFlow((graph.table,)), spectrum)
-    >>> predicates.column.tolist(), predicates.true(spectrum.edge_rows).toarray().tolist()
-    ([1, 2], [[1.0, 0.0], [0.0, 1.0]])
-    >>> predicates.sites.tolist(), predicates.following(ControlFlow((graph.table,)), spectrum) is not predicates
-    ([0, 0], True)
-    >>> predicates.describe(0, spectrum)
-    'The decision at line 1 that goes to line 2 is what separates failing from passing runs.'
-    >>> predicates.evaluated(predicates.true(spectrum.edge_rows)).toarray().tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
-    >>> predicates.evaluations.counts(spectrum).ef.tolist()
-    [1]
-    >>> spectrum = replace(spectrum, edge_counts=(np.array([1, 1, 1]),) * 2)
-    >>> [(failed, bias.toarray().tolist()) for failed, bias in predicates.biases(spectrum)]
-    [(True, [[0.5, -0.5]]), (False, [[-0.5, 0.5]])]
-    >>> from suspectra.techniques import make_technique
-    >>> of_best, scores = lambda best: PredicateDetails(predicates, best), np.array([1.0, 0.0])
-    >>> predicates.rank(make_technique("cbi"), spectrum, scores, scores, of_best).level.tolist()
-    [0, 1, 1]
-    """
-
-    flow: ControlFlow
-    at: Ints
-    column: Ints
+    flow: ControlFlow  # the flow graphs of the program
+    at: Ints  # the flow's edge of each of the first d predicates; shape (d,)
+    column: Ints  # the spectrum's edge of each predicate; shape (k,)
+    # the decision: predicates of one site are evaluated together, and exactly one of them is true; shape (k,)
     site: Ints
-    element: Ints
-    edges: Edges
+    element: Ints  # the statement of the decision, -1 where it is not known; shape (k,)
+    edges: Edges  # the edges of the spectrum
 
     @classmethod
     def from_flow(cls, flow: ControlFlow, spectrum: Spectrum, previous: Predicates | None = None) -> Predicates:
-        """Find the outcomes of all decisions that any test reached, and of all conditions of the evidence.
-
-        Parameters
-        ----------
-        flow : ControlFlow
-            The flow graphs of the program.
-        spectrum : Spectrum
-            A spectrum with edges.
-        previous : Predicates, optional
-            Those of the last state, which are returned if flow and edges are the same.
-
-        Returns
-        -------
-        Predicates
-            Each predicate is one edge of the spectrum.
-        """
+        """Find the outcomes of all decisions that any test reached, and of all conditions of the evidence."""
         if previous is not None:
             return previous.following(flow, spectrum)
         at = np.flatnonzero(flow.is_decision[flow.source] & (flow.edge >= 0) & ~flow.enters)
@@ -127,20 +66,7 @@ class Predicates:
         )
 
     def following(self, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
-        """Return the predicates after a change: `self`, with its cached values, if flow and edges are the same.
-
-        Parameters
-        ----------
-        flow : ControlFlow
-            The current flow graphs.
-        spectrum : Spectrum
-            The present state.
-
-        Returns
-        -------
-        Predicates
-            `self`, or new predicates.
-        """
+        """Return the predicates after a change: `self`, with its cached values, if flow and edges are the same."""
         same = self.flow is flow and self.edges is spectrum.edges
         return self if same else Predicates.from_flow(flow, spectrum)
 
@@ -174,17 +100,7 @@ class Predicates:
     def true(self, rows: Sequence[Row], counts: Sequence[Ints] | None = None) -> FloatMatrix:
         """Count how often each predicate was true in each run (once where there are no counts).
 
-        Parameters
-        ----------
-        rows : sequence of ndarray of int32
-            For each run the sorted indices of the edges it traversed.
-        counts : sequence of ndarray of int, optional
-            How often, aligned with `rows`.
-
-        Returns
-        -------
-        csr_array of float64, shape (runs, k)
-            Zeros are not stored.
+        Of shape (runs, k). Zeros are not stored.
         """
         edges = int(max(self.column.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
         data = np.concatenate([np.zeros(0), *(counts if counts is not None else map(np.ones_like, rows))])
@@ -196,15 +112,7 @@ class Predicates:
     def evaluated(self, true: FloatMatrix) -> FloatMatrix:
         """Count how often each run evaluated each predicate.
 
-        Parameters
-        ----------
-        true : csr_array of float64, shape (runs, k)
-            The result of :meth:`true`.
-
-        Returns
-        -------
-        csr_array of float64, shape (runs, k)
-            Equal for all predicates of one site.
+        Of shape (runs, k).
         """
         count = len(self.column)
         of_site = sparse.csr_array(
@@ -217,17 +125,7 @@ class Predicates:
 
         The bias is the share of a predicate's evaluations that are true (Liu, Fei, Yan, Han & Midkiff 2006).
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            A spectrum with counts of edges.
-
-        Yields
-        ------
-        failed : bool
-            Whether these runs failed.
-        bias : csr_array of float64, shape (some runs, k)
-            A row for each run; 0 for a predicate that it did not evaluate.
+        Of shape (some runs, k). A row for each run; 0 for a predicate that it did not evaluate.
         """
         _, all_rows = spectrum.require_edges()
         all_times = require_counts(SOBER_INFO.title, spectrum)
@@ -240,20 +138,7 @@ class Predicates:
                     yield bad, _centred_bias(true, self.evaluated(true))
 
     def describe(self, predicate: int, spectrum: Spectrum) -> str:
-        """Describe a predicate in words.
-
-        Parameters
-        ----------
-        predicate : int
-            Its number.
-        spectrum : Spectrum
-            The spectrum with the lines.
-
-        Returns
-        -------
-        str
-            A whole sentence.
-        """
+        """Describe a predicate in words."""
         if predicate < len(self.at):
             source, target = (int(ends[self.at[predicate]]) for ends in (self.flow.source, self.flow.target))
             ends = where(self.flow, source, spectrum), where(self.flow, target, spectrum)
@@ -269,31 +154,11 @@ class Predicates:
         self,
         technique: Technique,
         spectrum: Spectrum,
-        scores: Floats,
+        scores: Floats,  # naN or minus infinity for a predicate that is not reported
         lean: Floats,
         details: Callable[[Ints], PredicateDetails],
     ) -> FlowReport:
-        """Rank deciding statements by their most suspicious predicate, the rest by distance from the first few.
-
-        Parameters
-        ----------
-        technique : Technique
-            What made the scores.
-        spectrum : Spectrum
-            What was ranked.
-        scores : ndarray of float64, shape (k,)
-            NaN or minus infinity for a predicate that is not reported.
-        lean : ndarray of float64, shape (k,)
-            How much more often each predicate is true in failed runs. Of two outcomes with equal scores, the one with
-            the higher lean is named.
-        details : callable
-            Given the predicate that gives each element its score, returns the details of the technique.
-
-        Returns
-        -------
-        FlowReport
-            Statements around a deciding one rank by their distance from it.
-        """
+        """Rank deciding statements by their most suspicious predicate, the rest by distance from the first few."""
         flow, count = self.flow, len(spectrum.elements)
         notes = [note for note in flow.problems if UNDECIDED not in note.cause or not self.edges.conditions]
         element = self.element
@@ -316,57 +181,15 @@ class Predicates:
 
 @dataclass(frozen=True, eq=False)
 class PredicateDetails:
-    """The data with which predicate techniques explain a report.
+    """The data with which predicate techniques explain a report."""
 
-    Parameters
-    ----------
-    predicates : Predicates
-        The predicates of the program.
-    best : ndarray of int, shape (elements,)
-        For each element the predicate that gives its score, -1 for none.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program import Program
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind
-    >>> from suspectra.techniques import make_technique
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0]] * 5 + [[1, 0, 1]] * 5, failed=[True] * 5 + [False] * 5),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]),) * 5 + (np.array([0, 2, 4]),) * 5,
-    ... )
-    >>> report = make_technique("cbi").localize(spectrum, Program((), (graph,)))
-    >>> report.details.predicates.describe(report.details.best[0], spectrum)
-    'The decision at line 1 that goes to line 2 is what separates failing from passing runs.'
-    >>> report.details.explain(report, 0)[0]
-    'Suspect 1 of 3: CBI 0.6667'
-    """
-
-    predicates: Predicates
-    best: Ints
+    predicates: Predicates  # the predicates of the program
+    best: Ints  # for each element the predicate that gives its score, -1 for none; shape (elements,)
 
     def explain(self, report: RankedReport, position: int) -> tuple[str, list[str], int]:
         """Explain an entry of a report, as far as all predicate techniques have it in common.
 
-        Parameters
-        ----------
-        report : RankedReport
-            The report that has these details.
-        position : int
-            Counted from 0.
-
-        Returns
-        -------
-        headline : str
-            One line.
-        sentences : list of str
-            The first ones of the explanation.
-        best : int
-            The predicate that it is about, -1 for none.
+        The first ones of the explanation.
         """
         suspect, spectrum = report.suspect(position), report.spectrum
         sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]

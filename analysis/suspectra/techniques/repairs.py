@@ -29,48 +29,23 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Repair:
-    """Alterations of one kind at a statement after which failing tests pass.
+    """Alterations of one kind at a statement after which failing tests pass."""
 
-    Parameters
-    ----------
-    kind : str
-        As experiments have it: ``switch``, ``value`` or ``mutant``.
-    share : float
-        The share of the failing tests which the best alteration repairs, less as much for each passing test that it
-        breaks, and all if it breaks every passing test that was tried; at least 0. Where it was not tried with all that
-        execute the statement, the others are expected to follow those by the rule of succession (Laplace, 1814).
-    as_good : int
-        How many statements have a share that is not smaller, this one included.
-    tried : int
-        How many statements were altered in this way.
-    accepted : bool
-        It is a change of the program that repairs all failing tests and breaks no passing one, and passing tests that
-        execute the statement were run with it, if there are any. Other alterations are made for one run, and may be
-        different ones for different tests.
-    hides : bool
-        Nothing but a check that raises was left out, which may hide the symptom alone: it says nothing about the fault.
-    made : tuple of Experiment
-        All experiments of this kind at the statement.
-    found : tuple of Experiment
-        Those after which a failing test passes.
-
-    Examples
-    --------
-    >>> Repair("switch", 1.0, as_good=1, tried=27).factor, Repair("switch", 1.0, as_good=27, tried=27).factor
-    (14.0, 1.0)
-    >>> repair = Repair("switch", 0.5, as_good=1, tried=27)
-    >>> repair.accepted, repair.likelihood, repair.weight, round(repair.factor, 2), repair.repaired
-    (False, 14.0, 0.25, 1.93, 0)
-    """
-
-    kind: str
+    kind: str  # as experiments have it: `switch`, `value` or `mutant`
+    # the share of the failing tests which the best alteration repairs, less as much for each passing test that it
+    # breaks, and all if it breaks every passing test that was tried; at least 0. Where it was not tried with all that
+    # execute the statement, the others are expected to follow those by the rule of succession (Laplace, 1814)
     share: float
-    as_good: int
-    tried: int
+    as_good: int  # how many statements have a share that is not smaller, this one included
+    tried: int  # how many statements were altered in this way
+    # it is a change of the program that repairs all failing tests and breaks no passing one, and passing tests that
+    # execute the statement were run with it, if there are any. Other alterations are made for one run, and may be
+    # different ones for different tests
     accepted: bool = False
+    # nothing but a check that raises was left out, which may hide the symptom alone: it says nothing about the fault
     hides: bool = False
-    made: tuple[Experiment, ...] = ()
-    found: tuple[Experiment, ...] = ()
+    made: tuple[Experiment, ...] = ()  # all experiments of this kind at the statement
+    found: tuple[Experiment, ...] = ()  # those after which a failing test passes
 
     @property
     def likelihood(self) -> float:
@@ -117,25 +92,7 @@ class _Tried:
 def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[Repair, ...]]:
     """What experiments show about statements.
 
-    Parameters
-    ----------
-    made : iterable of Experiment
-        All there are. Those with tests that the spectrum does not have do not count.
-    spectrum : Spectrum
-        The statements, and how the tests ended unaltered.
-
-    Returns
-    -------
-    dict of int to tuple of Repair
-        By candidate, at most one for each kind.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY, Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
-    >>> repairs([made], spectrum)[1][0].factor
-    7.5
+    By candidate, at most one for each kind.
     """
     tried: dict[str, dict[int, _Tried]] = defaultdict(lambda: defaultdict(_Tried))
     at: dict[tuple[str, int], int | None] = {}

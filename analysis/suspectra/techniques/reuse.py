@@ -18,16 +18,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class Solution(Protocol):
-    """Results for the edges and blocks of a control flow, computed from the counts of the edges.
-
-    Examples
-    --------
-    >>> from dataclasses import make_dataclass
-    >>> Found = make_dataclass("Found", ["flow", "counts"])
-    >>> previous: Solution = Found(ControlFlow(()), Counts(np.zeros(0), np.zeros(0), 1, 1))
-    >>> Reuse(previous.flow, previous.counts, previous).graphs.tolist()
-    []
-    """
+    """Results for the edges and blocks of a control flow, computed from the counts of the edges."""
 
     @property
     def flow(self) -> ControlFlow:
@@ -44,35 +35,11 @@ class Reuse:
 
     The results of a function depend on its flow graph, on the counts of its edges, and on the numbers of failed and
     passed tests. Where none of these changed, the results are reused.
-
-    Parameters
-    ----------
-    flow : ControlFlow
-        The current flow graphs.
-    counts : Counts
-        The current counts of the spectrum's edges.
-    previous : Solution or None
-        The solution before the change; with None nothing is reused.
-
-    Examples
-    --------
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.techniques.flow_report import EdgeScores
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
-    >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 1]), np.array([0, 1]), 1, 1)
-    >>> found = EdgeScores(flow, counts, np.array([1.0, 1.0, 0.7]), np.array([1.0, 0.7]))
-    >>> reuse = Reuse(flow, counts, found)
-    >>> reuse.graphs.tolist(), reuse.edges(found.edge_score, np.float64).tolist()
-    ([], [1.0, 0.7])
-    >>> Reuse(flow, Counts(np.array([1, 0]), counts.ep, 1, 1), found).graphs.tolist()
-    [0]
-    >>> reuse.blocks(None, np.float64).shape
-    (3,)
     """
 
-    flow: ControlFlow
-    counts: Counts
-    previous: Solution | None
+    flow: ControlFlow  # the current flow graphs
+    counts: Counts  # the current counts of the spectrum's edges
+    previous: Solution | None  # the solution before the change; with None nothing is reused
 
     @cached_property
     def graphs(self) -> Ints:
@@ -94,34 +61,14 @@ class Reuse:
     def edges(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
         """Return a number for each edge, to be filled in where the graph must be solved again.
 
-        Parameters
-        ----------
-        old : ndarray, shape (edges of the flow before,), optional
-            The values of the previous solution's edges.
-        kind : type
-            The type of the numbers.
-
-        Returns
-        -------
-        ndarray, shape (edges of the flow,)
-            The values that are still valid; 0 where the graph must be solved again.
+        Of shape (edges of the flow,). The values that are still valid; 0 where the graph must be solved again.
         """
         return self._moved(old, len(self.flow.edge), self._edges, kind)
 
     def blocks(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
         """Return a number for each block, to be filled in where the graph must be solved again; see :meth:`edges`.
 
-        Parameters
-        ----------
-        old : ndarray, shape (blocks before,), optional
-            The values of the previous solution's blocks.
-        kind : type
-            The type of the numbers.
-
-        Returns
-        -------
-        ndarray, shape (blocks,)
-            The values that are still valid; 0 where the graph must be solved again.
+        Of shape (blocks,). The values that are still valid; 0 where the graph must be solved again.
         """
         return self._moved(old, self.flow.blocks, self._blocks, kind)
 

@@ -37,46 +37,14 @@ MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai"
 class SBBFL(Staged):
     """Find suspicious subgraphs by score-weighted random walks, and rank them (Henderson & Podgurski 2018).
 
-    Parameters
-    ----------
-    measure : str
-        One of `MEASURES`, the six of paper 003, Table IV.
-    walks : int
-        How many random walks are taken.
-    min_fails : int
-        The least number of failing tests that must exhibit a subgraph.
-    max_edges : int
-        The number of edges at which a walk ends.
-    seed : int
-        Seed of the random walks; the same seed gives the same subgraphs.
-
-    Raises
-    ------
-    UsageError
-        For a measure that does not exist, or a number below 1.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
-    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
-    ... )
-    >>> report = SBBFL(walks=10).localize(spectrum, Program((), (graph,)))
-    >>> report.subgraphs[0].elements.tolist(), report.subgraphs[0].ef, report.subgraphs[0].ep
-    ([0, 1], 1, 0)
+    Raises UsageError for a measure that does not exist, or a number below 1.
     """
 
-    measure: str = "relative-f1"
-    walks: int = 300
-    min_fails: int = 1
-    max_edges: int = 100
-    seed: int = 0
+    measure: str = "relative-f1"  # one of `MEASURES`, the six of paper 003, Table IV
+    walks: int = 300  # how many random walks are taken
+    min_fails: int = 1  # the least number of failing tests that must exhibit a subgraph
+    max_edges: int = 100  # the number of edges at which a walk ends
+    seed: int = 0  # seed of the random walks; the same seed gives the same subgraphs
     info = INFO
 
     def __post_init__(self) -> None:
@@ -93,10 +61,7 @@ class SBBFL(Staged):
     ) -> SubgraphReport:
         """Rank the subgraphs that random walks find; an element has the rank of its best subgraph.
 
-        Raises
-        ------
-        NothingToRank
-            When the evidence contains no edges, or fewer failing tests than `min_fails`.
+        Raises NothingToRank when the evidence contains no edges, or fewer failing tests than `min_fails`.
         """
         require_failure(spectrum)
         self.effort(spectrum).require(
@@ -130,20 +95,7 @@ class SBBFL(Staged):
     def effort(self, spectrum: Spectrum) -> Effort:
         """Estimate the effort of finding the tests that traverse each edge of the files that failing tests enter.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            What is to be ranked.
-
-        Returns
-        -------
-        Effort
-            Estimated from the measured cost of one step; 0 where edges are not known.
-
-        Examples
-        --------
-        >>> SBBFL().effort(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])).bearable
-        True
+        Estimated from the measured cost of one step; 0 where edges are not known.
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return Effort(0.0, 0.0)
@@ -327,14 +279,7 @@ def _used(flow: ControlFlow, spectrum: Spectrum) -> tuple[Ints, _TestsByEdge]:
 
 
 class _TestsByEdge:
-    """The failed and the passed tests that traverse each of some edges, one bit for each test.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    columns : ndarray of int
-        Columns of the edges in the spectrum.
-    """
+    """The failed and the passed tests that traverse each of some edges, one bit for each test."""
 
     def __init__(self, spectrum: Spectrum, columns: Ints):
         self._columns = columns
@@ -358,15 +303,7 @@ class _TestsByEdge:
         return failed, passed
 
     def count_groups(self, edges: Ints, first: Ints) -> tuple[Ints, Ints]:
-        """Count the failed and the passed tests that traverse any edge of each group.
-
-        Parameters
-        ----------
-        edges : ndarray of int
-            Edges, group by group.
-        first : ndarray of int, shape (groups + 1,)
-            Where each group begins.
-        """
+        """Count the failed and the passed tests that traverse any edge of each group."""
         groups = np.flatnonzero(np.diff(first))
         found = np.zeros((2, len(first) - 1), np.int64)
         at = self._column[edges]

@@ -23,24 +23,11 @@ _OCHIAI = make_formula("ochiai")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SliceReport(RankedReport):
-    """A ranking by slices, with the distance of each statement from each failure.
+    """A ranking by slices, with the distance of each statement from each failure."""
 
-    Parameters
-    ----------
-    distance : mapping of int to mapping of str to int
-        By element, for each failing test in whose slice it is, how many dependences lie between at least.
-    sliced : tuple of str
-        The failing tests whose slices are known.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> Slicing().localize(spectrum).sliced
-    ()
-    """
-
+    # by element, for each failing test in whose slice it is, how many dependences lie between at least
     distance: Mapping[int, Mapping[str, int]]
-    sliced: tuple[str, ...]
+    sliced: tuple[str, ...]  # the failing tests whose slices are known
 
 
 @dataclass(frozen=True)
@@ -49,16 +36,6 @@ class Slicing(Technique):
 
     Statements in the slices of more failing tests rank first, then by Ochiai, then by the mean number of dependences
     between them and the failures. What no slice contains comes last: nothing that it did can be a reason.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> known = FailureSlice("t1", {("program", 1): 2, ("program", 2): 1})
-    >>> report = Slicing().localize(spectrum, Program((), slices=(known,)))
-    >>> [suspect.location.line for suspect in report.suspects()]
-    [2, 1, 3]
-    >>> report.explain(0).sentences[0]
-    '1 of 1 traced failures depends on it; 1 dependence lies between.'
     """
 
     info = INFO
@@ -90,26 +67,7 @@ class Slicing(Technique):
 
 
 def distances(slices: Iterable[FailureSlice], spectrum: Spectrum) -> dict[int, dict[str, int]]:
-    """Find how far candidates are from failures.
-
-    Parameters
-    ----------
-    slices : iterable of FailureSlice
-        Of failing tests.
-    spectrum : Spectrum
-        The tests and statements.
-
-    Returns
-    -------
-    dict of int to dict of str to int
-        By candidate, for each test in whose slice it is, the least number of dependences between.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 0]], failed=[True, False])
-    >>> distances([FailureSlice("t1", {("program", 2): 3, ("other", 1): 1})], spectrum)
-    {1: {'t1': 3}}
-    """
+    """Find how far candidates are from failures."""
     found: dict[int, dict[str, int]] = {}
     for one in slices:
         for (file, line), steps in one.distance.items():

@@ -29,31 +29,9 @@ _HIT_SECONDS = 3e-7  # per edge that a test traversed; measured by benchmarks/ef
 
 @dataclass(frozen=True, eq=False)
 class SoberDetails(PredicateDetails):
-    """The data with which SOBER explains a report.
+    """The data with which SOBER explains a report."""
 
-    Parameters
-    ----------
-    numbers : ndarray of float64, shape (3, k)
-        Mean bias of failed runs, mean bias of passed runs and its σ, for each predicate.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix(np.ones((4, 3)), failed=[True, True, False, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 4,
-    ...     edge_counts=tuple(np.array([10, a, 10 - a, a, 10 - a]) for a in (8, 9, 5, 4)),
-    ... )
-    >>> report = Sober().localize(spectrum, Program((), (graph,)))
-    >>> details_of(report, SoberDetails).numbers.round(2).tolist()
-    [[0.85, 0.15], [0.45, 0.55], [0.07, 0.07]]
-    """
-
-    numbers: Floats
+    numbers: Floats  # mean bias of failed runs, mean bias of passed runs and its σ, for each predicate; shape (3, k)
 
 
 @dataclass(frozen=True)
@@ -61,21 +39,6 @@ class Sober(Staged):
     """Compare how often predicates are true in failed and in passed runs (Liu et al. 2006).
 
     In a run that does not evaluate a predicate, its bias is one half.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> from suspectra.spectrum import EdgeKind, Edges
-    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
-    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
-    >>> spectrum = replace(
-    ...     Spectrum.from_matrix(np.ones((4, 3)), failed=[True, True, False, False]),
-    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 4,
-    ...     edge_counts=tuple(np.array([10, a, 10 - a, a, 10 - a]) for a in (8, 9, 5, 4)),
-    ... )
-    >>> Sober().localize(spectrum, Program((), (graph,))).suspect(0).location.line
-    1
     """
 
     info = SOBER_INFO
@@ -100,23 +63,7 @@ class Sober(Staged):
         return predicates.rank(self, spectrum, scores, lean, lambda best: SoberDetails(predicates, best, numbers))
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """Estimate the effort of the biases of all tests, which are computed in batches.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            What is to be ranked.
-
-        Returns
-        -------
-        Effort
-            Estimated from the measured cost of one step.
-
-        Examples
-        --------
-        >>> Sober().effort(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])).bearable
-        True
-        """
+        """Estimate the effort of the biases of all tests, which are computed in batches."""
         return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
 
     def score(self, biases: Iterable[tuple[bool, FloatMatrix]], predicates: int) -> tuple[Floats, Floats]:
@@ -124,27 +71,9 @@ class Sober(Staged):
 
         The relevance is log(σ / (√m·φ(Z))) over the m failed runs (Liu, Fei, Yan, Han & Midkiff 2006).
 
-        Parameters
-        ----------
-        biases : iterable of (bool, csr_array of float64)
-            Whether some runs failed, and their evaluation biases minus one half; shape (runs, predicates).
-        predicates : int
-            The number of predicates.
+        Of shape (predicates,).
 
-        Returns
-        -------
-        relevance : ndarray of float64, shape (predicates,)
-            Higher is more suspicious.
-        biases : ndarray of float64, shape (3, predicates)
-            Mean of failed runs, mean of passed runs, σ of passed runs.
-
-        Examples
-        --------
-        >>> from scipy import sparse
-        >>> failed, passed = sparse.csr_array([[0.3], [0.4]]), sparse.csr_array([[0.0], [-0.1]])
-        >>> relevance, biases = Sober().score([(True, failed), (False, passed)], 1)
-        >>> biases.round(2).tolist()
-        [[0.85], [0.45], [0.07]]
+        Of shape (3, predicates).
         """
         runs = {True: 0, False: 0}
         totals = {bad: np.zeros(predicates) for bad in runs}

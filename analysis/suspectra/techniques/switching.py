@@ -26,17 +26,6 @@ class Switching(Technique):
     The score is Ochiai's and the share of the failing tests that pass when some decision of the statement comes out the
     other way. Where the decision guards an exception, not to raise it may hide the symptom alone: such a statement
     ranks behind the others that repair, though never behind where Ochiai has it.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import EVERY, Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
-    >>> report = Switching().localize(spectrum, Program((), experiments=(made,)))
-    >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
-    [(2, 1.71), (3, 1.0), (1, 0.71)]
-    >>> report.explain(0).sentences[0]
-    'The failing test passes if this comes out false.'
     """
 
     info = INFO

@@ -34,38 +34,16 @@ _BY_CHANCE = 0.25  # a chance with which a predicate says little
 
 @dataclass(frozen=True)
 class Predicate:
-    """A predicate, and the observed tests in which it was true at least once.
+    """A predicate, and the observed tests in which it was true at least once."""
 
-    Parameters
-    ----------
-    site : PredicateSite
-        What was asked.
-    outcomes : frozenset of str
-        It is true where the site has one of these.
-    failing, passing : int
-        Tests in which it was true.
-    of_failing, of_passing : int
-        Observed tests that execute the statement.
-    chance : float
-        The share of groups of as many passing tests as `failing` that have such a predicate: true in all of the group,
-        and in no more than `passing` other passing tests.
-
-    Examples
-    --------
-    >>> site = PredicateSite("cart.py", 8, 8, "pair", "last", "first")
-    >>> predicate = Predicate(site, frozenset("<"), 3, 0, 3, 20, 0.0)
-    >>> predicate.separates, predicate.counted
-    (True, 0.0)
-    >>> print(predicate)
-    In all 3 failing tests that were observed `last < first` here, in no passing one of 20.
-    """
-
-    site: PredicateSite
-    outcomes: frozenset[str]
-    failing: int
-    passing: int
-    of_failing: int
-    of_passing: int
+    site: PredicateSite  # what was asked
+    outcomes: frozenset[str]  # it is true where the site has one of these
+    failing: int  # tests in which it was true
+    passing: int  # tests in which it was true
+    of_failing: int  # observed tests that execute the statement
+    of_passing: int  # observed tests that execute the statement
+    # the share of groups of as many passing tests as `failing` that have such a predicate: true in all of the group,
+    # and in no more than `passing` other passing tests
     chance: float
 
     @property
@@ -96,42 +74,15 @@ class Predicate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ValuePredicatesReport(RankedReport):
-    """A ranking by predicates, with the best ones of each statement.
+    """A ranking by predicates, with the best ones of each statement."""
 
-    Parameters
-    ----------
-    predicates : mapping of int to tuple of Predicate
-        By element, those that more failing than passing tests have, the best one first.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> make_technique("value-predicates").localize(spectrum).predicates
-    {}
-    """
-
+    # by element, those that more failing than passing tests have, the best one first
     predicates: Mapping[int, tuple[Predicate, ...]]
 
     def in_words(self, element: int) -> list[str]:
         """What the best predicates of a statement say.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        list of str
-            A sentence each; empty where the tests that execute it say more.
-
-        Examples
-        --------
-        >>> from suspectra.techniques import make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> make_technique("value-predicates").localize(spectrum).in_words(0)
-        []
+        A sentence each; empty where the tests that execute it say more.
         """
         return [str(one) for one in self.predicates.get(element, ())[:_MAX_LISTED]]
 
@@ -148,24 +99,9 @@ class ValuePredicates(Technique):
     Of so many predicates some separate any tests from all others. So the share of the passing tests in which a
     predicate counts as true is at least the share of groups of as many passing tests that have a predicate like it.
     Where each test has other values, no predicate says anything.
-
-    Parameters
-    ----------
-    formula : str
-        The name of the formula.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 1], [1, 1]], failed=[True, False, False])
-    >>> site = PredicateSite("program", 2, 2, "pair", "last", "first")
-    >>> outcomes = zip(["t1", "t2", "t3"], "<>>")
-    >>> seen = tuple(Observation(test, test == "t1", {site: {outcome: 1}}) for test, outcome in outcomes)
-    >>> report = ValuePredicates().localize(spectrum, Program((), observations=seen))
-    >>> report.suspect(0).location.line, report.explain(0).sentences[0]
-    (2, 'In the failing test that was observed `last < first` here, in no passing one of 2.')
     """
 
-    formula: str = "ochiai"
+    formula: str = "ochiai"  # the name of the formula
 
     info = INFO
 
@@ -221,27 +157,8 @@ class ValuePredicates(Technique):
 def separating_in_words(observations: Iterable[Observation], spectrum: Spectrum) -> dict[int, tuple[str, ...]]:
     """Say where values compare in all failing tests as in no passing one.
 
-    Parameters
-    ----------
-    observations : iterable of Observation
-        Of tests that were run again.
-    spectrum : Spectrum
-        What the tests execute, and how they ended.
-
-    Returns
-    -------
-    dict of int to tuple of str
-        By element, a sentence for each of a few predicates, those first that are the least by chance. Predicates are
-        left out where no passing test was observed, or where a quarter of all groups of as many passing tests have one.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1], [1, 1], [1, 1]], failed=[True, False, False])
-    >>> site = PredicateSite("program", 2, 2, "pair", "last", "first")
-    >>> outcomes = zip(["t1", "t2", "t3"], "<>>")
-    >>> seen = [Observation(test, test == "t1", {site: {outcome: 1}}) for test, outcome in outcomes]
-    >>> separating_in_words(seen, spectrum)
-    {1: ('In the failing test that was observed `last < first` here, in no passing one of 2.',)}
+    By element, a sentence for each of a few predicates, those first that are the least by chance. Predicates are left
+    out where no passing test was observed, or where a quarter of all groups of as many passing tests have one.
     """
     found: dict[int, tuple[str, ...]] = {}
     for element, predicates in _predicates(_for_spectrum(observations, spectrum), spectrum).items():

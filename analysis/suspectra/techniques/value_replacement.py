@@ -27,20 +27,8 @@ class ValueReplacement(Technique):
     In the paper Tarantula's score breaks ties; here Ochiai's does. Since that is never above 1, and above 0 wherever
     there is such a pair, the score is the sum of both.
 
-    The paper replaces all values that a statement instance uses. Suspectra replaces the value that it assigns, as
-    Li et al. 2016 do in their comparison.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import Experiment, Outcome
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
-    >>> place = ("program", 2, 2, 3, "last", 1)
-    >>> made = Experiment("t1", "value", *place, "next above", Outcome.PASSED, 0.01, detail="5")
-    >>> report = ValueReplacement().localize(spectrum, Program((), experiments=(made,)))
-    >>> [(suspect.location.line, round(suspect.score, 2)) for suspect in report.suspects()]
-    [(2, 1.71), (3, 1.0), (1, 0.71)]
-    >>> report.explain(0).sentences[0]
-    'The failing test passes with last = 5 the 1st time.'
+    The paper replaces all values that a statement instance uses. Suspectra replaces the value that it assigns, as Li et
+    al. 2016 do in their comparison.
     """
 
     info = INFO

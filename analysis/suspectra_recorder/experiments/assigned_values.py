@@ -35,82 +35,24 @@ _NEXT_COMPARISONS = 300  # after a value was replaced
 
 
 class Replacement(NamedTuple):
-    """Which value is replaced, and by what.
+    """Which value is replaced, and by what."""
 
-    Parameters
-    ----------
-    path : str
-        Of its source, which need not be loaded yet.
-    number : int
-        Which of the source's assignments.
-    instance : int
-        Its how many-th time, from 1 on, or `EVERY`.
-    part : list of str
-        Which number inside the value, as `parts` has it; empty for the whole.
-    text : str
-        The new value, as `literals` has it.
-    symbol : str
-        The name of the symbol that the new value is from then on, as `symbols` has it; empty for a plain value.
-
-    Examples
-    --------
-    >>> Replacement("price.py", number=0, instance=1, part=[".net"], text="i20")
-    Replacement(path='price.py', number=0, instance=1, part=['.net'], text='i20', symbol='')
-    """
-
-    path: str
-    number: int
-    instance: int
-    part: list[str]
-    text: str
+    path: str  # of its source, which need not be loaded yet
+    number: int  # which of the source's assignments
+    instance: int  # its how many-th time, from 1 on, or `EVERY`
+    part: list[str]  # which number inside the value, as `parts` has it; empty for the whole
+    text: str  # the new value, as `literals` has it
+    # the name of the symbol that the new value is from then on, as `symbols` has it; empty for a plain value
     symbol: str = ""
 
 
 class AssignedValues(Instrument):
-    r"""The assigned values of a process; instrumented code has it as a constant.
-
-    Attributes
-    ----------
-    put : callable
-        Gives the value that is assigned, from the number of an assignment and its value.
-    left, right : callable
-        Give the sides of a comparison, from its number and a side.
-    sources : NumberedSources of Assignment
-        The loaded sources, with their assignments. Comparisons have numbers of their own from the same one on.
-    failed : list of tuple
-        The sides of comparisons that made the test fail.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> values = AssignedValues()
-    >>> hook = ExperimentHook(Scope(str(folder)), [values])
-    >>> source = b"def price(net):\n    vat = 20\n    return net + vat\n"
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
-
-    The first value is that of ``vat``, the second one what the function returns:
-
-    >>> noted = values.note()
-    >>> space["price"](100)
-    120
-    >>> noted()["values"], noted()["texts"]
-    ([0, 0, 1, 1], ['i20', 'i120'])
-    >>> replaced = values.replace([Replacement("price.py", 0, EVERY, [], "i7")])
-    >>> space["price"](100)
-    107
-    >>> replaced()
-    {'reached': 1}
-    >>> values.leave()
-    >>> space["price"](100)
-    120
-    """
+    """The assigned values of a process; instrumented code has it as a constant."""
 
     def __init__(self) -> None:
         self.put = self.left = self.right = _as_it_is
-        self.sources: NumberedSources[Assignment] = NumberedSources()
-        self.failed: list[tuple[object, object]] = []
+        self.sources: NumberedSources[Assignment] = NumberedSources()  # the loaded sources, with their assignments
+        self.failed: list[tuple[object, object]] = []  # the sides of comparisons that made the test fail
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Let the values of a source go through this object."""
@@ -125,13 +67,10 @@ class AssignedValues(Instrument):
     def note(self) -> Callable[[], Findings]:
         """Take note of all values and comparisons from now on.
 
-        Returns
-        -------
-        callable
-            Gives what was noted: ``values`` has the number of an assignment and the index of a text for each value, in
-            order; ``texts`` has the texts, empty for objects without numbers, ``o`` and the numbers with their paths
-            for others; ``distances`` has how far apart the sides of each comparison were; ``failed`` has the texts of
-            the sides of the comparisons that made the test fail.
+        Gives what was noted: `values` has the number of an assignment and the index of a text for each value, in order;
+        `texts` has the texts, empty for objects without numbers, `o` and the numbers with their paths for others;
+        `distances` has how far apart the sides of each comparison were; `failed` has the texts of the sides of the
+        comparisons that made the test fail.
         """
         values = array("L")
         index: dict[str, int] = {}
@@ -165,19 +104,7 @@ class AssignedValues(Instrument):
     ) -> Callable[[], Findings]:
         """Put other values in the place of some.
 
-        Parameters
-        ----------
-        wanted : sequence of Replacement
-            Which values, and the new ones.
-        compare : bool
-            Whether the comparisons that follow are noted.
-        symbols : SymbolicPath, optional
-            Makes the new values that are symbols.
-
-        Returns
-        -------
-        callable
-            Gives ``reached``, how often one was replaced, and ``distances`` if those were asked for.
+        Gives `reached`, how often one was replaced, and `distances` if those were asked for.
         """
         new_values = [(tuple(one.part), one.instance, _new_value(one, symbols)) for one in wanted]
         targets: dict[int, list[tuple[Path, int, object]]] = {}

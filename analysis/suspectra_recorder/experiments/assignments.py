@@ -41,59 +41,19 @@ _OPERATORS = {
 
 
 class Assignment(NamedTuple):
-    """A value in a source that can be another: lines from 1, columns in bytes from 0.
+    """A value in a source that can be another: lines from 1, columns in bytes from 0."""
 
-    Parameters
-    ----------
-    kind : str
-        ``assignment``, ``augmented``, ``return``, ``yield`` or ``argument``.
-    name : str
-        What gets the value, as the source has it, such as ``self.total``; for ``augmented`` with the operator.
-    line, column, end_line : int
-        Where its statement begins, or an argument; and where that ends.
-
-    Examples
-    --------
-    >>> Assignment("return", "the return value", 3, 4, 3).line
-    3
-    """
-
-    kind: str
-    name: str
-    line: int
-    column: int
-    end_line: int
+    kind: str  # `assignment`, `augmented`, `return`, `yield` or `argument`
+    name: str  # what gets the value, as the source has it, such as `self.total`; for `augmented` with the operator
+    line: int  # where its statement begins, or an argument; and where that ends
+    column: int  # where its statement begins, or an argument; and where that ends
+    end_line: int  # where its statement begins, or an argument; and where that ends
 
 
 def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], int]:
-    r"""Let the values of a source go through `AssignedValues`.
+    """Let the values of a source go through `AssignedValues`.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        Of the source; changed in place.
-    name : str
-        The string that stands for the values; nowhere else in the source.
-    first : int
-        The number of its first assignment, and of its first comparison.
-
-    Returns
-    -------
-    assignments : list of Assignment
-        By number from `first` on.
-    comparisons : int
-        How many comparisons there are; they are numbered apart.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def price(net):\n    total = net * 2\n    return total < 100")
-    >>> assignments, comparisons = rewrite(tree, "values", first=0)
-    >>> print(ast.unparse(tree))
-    def price(net):
-        total = 'values'.put(0, net * 2)
-        return 'values'.put(1, 'values'.left(0, total) < 'values'.right(0, 100))
-    >>> [(one.kind, one.name) for one in assignments], comparisons
-    ([('assignment', 'total'), ('return', 'the return value')], 1)
+    By number from `first` on.
     """
     rewriting = Rewriting(name, first)
     for node in tree.body:
@@ -102,24 +62,7 @@ def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], 
 
 
 class Rewriting:
-    r"""Goes through the functions of a source.
-
-    Parameters
-    ----------
-    name : str
-        The string that stands for the object that values go through.
-    first : int
-        The number of the first assignment.
-
-    Examples
-    --------
-    >>> rewriting = Rewriting("values", first=5)
-    >>> function = ast.parse("def price():\n    return 20").body[0]
-    >>> rewriting.outside(function)
-    >>> print(ast.unparse(function))
-    def price():
-        return 'values'.put(5, 20)
-    """
+    """Goes through the functions of a source."""
 
     def __init__(self, name: str, first: int):
         self.assignments: list[Assignment] = []
@@ -127,13 +70,7 @@ class Rewriting:
         self._name, self._first = name, first
 
     def outside(self, node: ast.AST) -> None:
-        """Look for functions.
-
-        Parameters
-        ----------
-        node : ast.AST
-            Changed in place.
-        """
+        """Look for functions."""
         if isinstance(node, _FUNCTIONS):
             self._function(node)
         else:
@@ -250,33 +187,7 @@ class Rewriting:
 
 
 def call_at(place: ast.expr | ast.stmt, name: str, method: str, number: int, *arguments: ast.expr) -> ast.expr:
-    r"""A call on the first line of a place: of one that has several, Python takes the last.
-
-    Parameters
-    ----------
-    place : ast.expr or ast.stmt
-        What the call is for.
-    name : str
-        The string that stands for the object whose method is called.
-    method : str
-        Its name.
-    number : int
-        The first argument.
-    *arguments : ast.expr
-        The others.
-
-    Returns
-    -------
-    ast.expr
-        Of the same position.
-
-    Examples
-    --------
-    >>> place = ast.parse("pay(\n    price)").body[0].value
-    >>> call = call_at(place, "values", "put", 3, place)
-    >>> ast.unparse(call), call.lineno, call.end_lineno
-    ("'values'.put(3, pay(price))", 1, 1)
-    """
+    """A call on the first line of a place: of one that has several, Python takes the last."""
 
     def at(node: ast.expr) -> ast.expr:
         node = ast.copy_location(node, place)

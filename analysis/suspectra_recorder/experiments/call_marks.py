@@ -18,62 +18,21 @@ __builtins__ = own.builtins
 
 
 class Body(NamedTuple):
-    """The body of a function: lines from 1, columns in bytes from 0, the last one not included.
+    """The body of a function: lines from 1, columns in bytes from 0, the last one not included."""
 
-    Parameters
-    ----------
-    line, column, end_line, end_column : int
-        Where it begins and ends.
-    name : str
-        That of the function, with those around it.
-
-    Examples
-    --------
-    >>> Body(2, 4, 3, 14, "Cart.total").name
-    'Cart.total'
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    name: str
+    line: int  # where it begins and ends
+    column: int  # where it begins and ends
+    end_line: int  # where it begins and ends
+    end_column: int  # where it begins and ends
+    name: str  # that of the function, with those around it
 
 
 def insert_marks(tree: ast.Module, name: str, first: int) -> list[Body]:
-    r"""Mark the calls of all functions of a source.
+    """Mark the calls of all functions of a source.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The source; changed in place.
-    name : str
-        The string that stands for the marks; nowhere else in the source.
-    first : int
-        The number of its first function.
+    Its functions, by number from `first` on.
 
-    Returns
-    -------
-    list of Body
-        Its functions, by number from `first` on.
-
-    Raises
-    ------
-    RecursionError
-        When the source is nested too deeply.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def total():\n    return 20")
-    >>> insert_marks(tree, "marks", first=0)
-    [Body(line=2, column=4, end_line=2, end_column=13, name='total')]
-    >>> print(ast.unparse(tree))
-    def total():
-        'marks'.enter(0)
-        try:
-            return 20
-        finally:
-            'marks'.leave(0)
+    Raises RecursionError when the source is nested too deeply.
     """
     marking = _Marking(name, first)
     marking.fields(tree, "")

@@ -29,26 +29,7 @@ _SPACES = ((9, 13), (28, 32))
 def text_of(path: SymbolicPath, value: str, codes: Sequence[Term]) -> Any:
     """Make a symbolic text.
 
-    Parameters
-    ----------
-    path : SymbolicPath
-        Where its constraints are noted.
-    value : str
-        What it is in this run.
-    codes : sequence of term
-        For each character its code point, or how that is computed.
-
-    Returns
-    -------
-    str
-        A plain text if it is too long, or has no symbol.
-
-    Examples
-    --------
-    >>> path = SymbolicPath()
-    >>> text = text_of(path, "a1", [("symbol", "t[0]", "int"), 49])
-    >>> text[1] == "1", text[0] == "b", path.constraints
-    (True, False, [(('==', ('symbol', 't[0]', 'int'), 98), False)])
+    A plain text if it is too long, or has no symbol.
     """
     if len(codes) > MAX_CHARACTERS or path.closed or not any(isinstance(code, tuple) for code in codes):
         return value
@@ -58,42 +39,14 @@ def text_of(path: SymbolicPath, value: str, codes: Sequence[Term]) -> Any:
 
 
 def codes_of(value: object) -> tuple[Term, ...]:
-    """The code points of a text.
-
-    Parameters
-    ----------
-    value : str
-        Symbolic or not.
-
-    Returns
-    -------
-    tuple of term
-        Numbers for plain characters.
-
-    Examples
-    --------
-    >>> codes_of("ab")
-    (97, 98)
-    """
+    """The code points of a text."""
     return value.codes if isinstance(value, _SymbolicText) else tuple(map(ord, str.__str__(value)))
 
 
 def path_of(value: object) -> SymbolicPath | None:
     """Where the constraints of a text are noted.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    SymbolicPath or None
-        None for anything but a symbolic text.
-
-    Examples
-    --------
-    >>> path_of("ab")
+    None for anything but a symbolic text.
     """
     return value.path if isinstance(value, _SymbolicText) else None
 
@@ -101,20 +54,7 @@ def path_of(value: object) -> SymbolicPath | None:
 def plain(value: Any) -> Any:
     """The value that a symbolic one has in this run.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    object
-        Of Python's own type where it was symbolic.
-
-    Examples
-    --------
-    >>> type(plain(SymbolicPath().symbol("a", 3))), plain(SymbolicPath().flag("b", True))
-    (<class 'int'>, True)
+    Of Python's own type where it was symbolic.
     """
     return str.__str__(value) if isinstance(value, _SymbolicText) else plain_number(value)
 
@@ -122,20 +62,7 @@ def plain(value: Any) -> Any:
 def same(left: Sequence[Term], right: Sequence[Term]) -> Term:
     """Whether two texts are equal.
 
-    Parameters
-    ----------
-    left, right : sequence of term
-        The code points.
-
-    Returns
-    -------
-    term or bool
-        A plain truth if that is known.
-
-    Examples
-    --------
-    >>> same((97,), (97,)), same((97,), (98,)), same((97, ("symbol", "t", "int")), (97, 98))
-    (True, False, ('==', ('symbol', 't', 'int'), 98))
+    A plain truth if that is known.
     """
     if len(left) != len(right):
         return False

@@ -39,28 +39,11 @@ class _Run(Protocol):
 
 
 class _Child:
-    """A process that runs one test.
-
-    Parameters
-    ----------
-    pid : int
-        Its number.
-    request : Request
-        What it was made for.
-    answers : int
-        The descriptor of the pipe from it.
-    requests : int
-        That of the pipe to it; -1 for none.
-
-    Attributes
-    ----------
-    status : int
-        How it ended.
-    """
+    """A process that runs one test."""
 
     def __init__(self, pid: int, request: Request, answers: int, requests: int):
-        self.answers = answers
-        self.status = 0
+        self.answers = answers  # the descriptor of the pipe from it
+        self.status = 0  # how it ended
         self._pid, self._test, self._requests = pid, request["test"], requests
         self._runs = len(request["jobs"])
 
@@ -88,27 +71,7 @@ class _Child:
 
 
 class Children:
-    r"""Answers requests, one after the other.
-
-    Parameters
-    ----------
-    channel : int
-        The descriptor of the socket they come from.
-    run : _Run
-        Runs one job of a request in the process that calls it, and gives the answer.
-    seconds : callable, optional
-        How long a run of a request may take; by default as long as the request says.
-
-    Examples
-    --------
-    >>> ours, theirs = socket.socketpair()
-    >>> children = Children(theirs.detach(), lambda request, job, again=False: {})
-    >>> ours.shutdown(socket.SHUT_WR)  # there is no request
-    >>> children.serve({"tests": ["test_price.py::test_vat"], "errors": []})
-    >>> ours.recv(1000)
-    b'{"tests": ["test_price.py::test_vat"], "errors": []}\n'
-    >>> ours.close()
-    """
+    """Answers requests, one after the other."""
 
     def __init__(
         self, channel: int, run: _Run, seconds: Callable[[Request], float] = lambda request: request["seconds"]
@@ -119,13 +82,7 @@ class Children:
         self._kept: _Child | None = None
 
     def serve(self, greeting: Greeting) -> None:
-        """Answer until the other end of the channel is closed.
-
-        Parameters
-        ----------
-        greeting : Greeting
-            What is said first.
-        """
+        """Answer until the other end of the channel is closed."""
         self._send(greeting)
         try:
             for line in self._channel.makefile("rb"):

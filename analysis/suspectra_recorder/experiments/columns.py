@@ -13,19 +13,6 @@ __builtins__ = own.builtins
 def column_text(column: array[int]) -> str:
     """Write a column as text.
 
-    Parameters
-    ----------
-    column : array of int
-        Numbers of 32 bits.
-
-    Returns
-    -------
-    str
-        Base64 of its bytes.
-
-    Examples
-    --------
-    >>> column_text(array("i", [1, 2]))
-    'AQAAAAIAAAA='
+    Base64 of its bytes.
     """
     return b2a_base64(column.tobytes(), newline=False).decode()

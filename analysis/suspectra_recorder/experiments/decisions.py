@@ -27,64 +27,24 @@ _VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # what is insid
 
 
 class Site(NamedTuple):
-    """A decision in a source: lines from 1, columns in bytes from 0, the last one not included.
+    """A decision in a source: lines from 1, columns in bytes from 0, the last one not included."""
 
-    Parameters
-    ----------
-    kind : str
-        ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
-    line, column, end_line, end_column : int
-        Where what decides begins and ends.
-    guard : int
-        With which outcomes an arm of its ``if`` ends by raising an exception: 1 for false, 2 for true, 3 for both, and
-        0 for none. For an operand: with which of its outcomes it can come to that.
-
-    Examples
-    --------
-    >>> Site("if", 1, 3, 1, 7, guard=2).kind
-    'if'
-    """
-
-    kind: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    kind: str  # `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
+    line: int  # where what decides begins and ends
+    column: int  # where what decides begins and ends
+    end_line: int  # where what decides begins and ends
+    end_column: int  # where what decides begins and ends
+    # with which outcomes an arm of its `if` ends by raising an exception: 1 for false, 2 for true, 3 for both, and 0
+    # for none. For an operand: with which of its outcomes it can come to that
     guard: int
 
 
 def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True) -> list[Site]:
-    r"""Let the decisions of a source ask a switchboard.
+    """Let the decisions of a source ask a switchboard.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The source; changed in place.
-    name : str
-        The string that stands for the board; nowhere else in the source.
-    first : int
-        The number of its first decision.
-    asserts : bool
-        Whether asserts may be changed; they must stay where another tool will take them apart.
+    Its decisions, by number from `first` on.
 
-    Returns
-    -------
-    list of Site
-        Its decisions, by number from `first` on.
-
-    Raises
-    ------
-    RecursionError
-        When the source is nested too deeply.
-
-    Examples
-    --------
-    >>> tree = ast.parse("if paid:\n    name = first or last")
-    >>> [site.kind for site in instrument(tree, "b", first=0)]
-    ['if', 'operand']
-    >>> print(ast.unparse(tree))
-    if 'b'.decide(0, True if paid else False):
-        name = 'b'.take() if 'b'.choose(1, True if 'b'.keep(first) else False) else 'b'.drop() or last
+    Raises RecursionError when the source is nested too deeply.
     """
     rewriting = _Rewriting(name, first, asserts=asserts)
     rewriting.visit(tree)

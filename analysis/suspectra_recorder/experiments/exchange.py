@@ -19,14 +19,7 @@ UNMADE = "unmade"
 
 
 class NewValue(TypedDict):
-    """A value that is put in the place of another one.
-
-    Examples
-    --------
-    >>> value: NewValue = {"path": "cart.py", "number": 3, "instance": 1, "part": [], "text": "i2", "symbol": ""}
-    >>> value["text"]
-    'i2'
-    """
+    """A value that is put in the place of another one."""
 
     path: str
     """The source: relative to the workspace, forward slashes."""
@@ -55,15 +48,7 @@ Kinds are those of containers, ``object``, ``value`` (written down as a whole), 
 
 
 class MemoryGraph(TypedDict):
-    """What the variables of the functions that are being executed refer to.
-
-    Examples
-    --------
-    >>> nodes: list[MemoryNode] = [("value", "i2", [], 0)]
-    >>> graph: MemoryGraph = {"variables": [(0, "total", "price", 0)], "nodes": nodes, "full": False}
-    >>> graph["nodes"][0][1]
-    'i2'
-    """
+    """What the variables of the functions that are being executed refer to."""
 
     variables: list[tuple[int, str, str, int]]
     """The depth of the function, the outermost being 0, its name, the name of the variable, and the node."""
@@ -74,16 +59,7 @@ class MemoryGraph(TypedDict):
 
 
 class MemoryChange(TypedDict):
-    """Something that is changed in the state of a run.
-
-    Examples
-    --------
-    >>> change: MemoryChange = {
-    ...     "depth": 0, "name": "prices", "steps": ["[i0"], "what": "remove", "length": 0, "nodes": [],
-    ... }
-    >>> change["what"]
-    'remove'
-    """
+    """Something that is changed in the state of a run."""
 
     depth: int
     """Which function, the outermost being 0."""
@@ -104,14 +80,7 @@ class _Kind(TypedDict):
 
 
 class Job(_Kind, total=False):
-    """One run: its ``kind``, which is one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know.
-
-    Examples
-    --------
-    >>> job: Job = {"kind": "switch", "file": "cart.py", "number": 3, "instance": 1, "action": "true"}
-    >>> job["kind"]
-    'switch'
-    """
+    """One run: its ``kind``, one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know."""
 
     file: str
     """Where something is altered: relative to the workspace, forward slashes."""
@@ -168,16 +137,7 @@ class Job(_Kind, total=False):
 
 
 class SourceTable(TypedDict):
-    """What is known of a traced source before it runs.
-
-    Examples
-    --------
-    >>> table: SourceTable = {
-    ...     "path": "a.py", "first": 0, "test": False, "module": 0, "frames": [], "sites": [], "scopes": [],
-    ... }
-    >>> table["path"]
-    'a.py'
-    """
+    """What is known of a traced source before it runs."""
 
     path: str
     """Relative to the workspace."""
@@ -196,17 +156,7 @@ class SourceTable(TypedDict):
 
 
 class TracedRun(TypedDict):
-    """A trace of dependences, besides its columns.
-
-    Examples
-    --------
-    >>> run: TracedRun = {
-    ...     "nodes": 1, "imported": 0, "full": False, "texts": [""], "failure": 0, "phase": "call",
-    ...     "threads": 0, "processes": [], "sources": [], "left_out_imports": False,
-    ... }
-    >>> run["nodes"]
-    1
-    """
+    """A trace of dependences, besides its columns."""
 
     nodes: int
     """How many there are."""
@@ -231,16 +181,7 @@ class TracedRun(TypedDict):
 
 
 class ThreadColumns(TypedDict):
-    """What a thread did: columns of int32 in base 64.
-
-    Examples
-    --------
-    >>> nothing: ThreadColumns = {
-    ...     "events": "", "tops": "", "tops_at": "", "functions": "", "callers": "", "lines": "",
-    ... }
-    >>> len(nothing)
-    6
-    """
+    """What a thread did: columns of int32 in base 64."""
 
     events: str
     """For a decision twice its number, and 1 more where it came out true; for the beginning of call n ``-1 - n``."""
@@ -257,14 +198,7 @@ class ThreadColumns(TypedDict):
 
 
 class CallByTest(TypedDict):
-    """A call of the program by a test.
-
-    Examples
-    --------
-    >>> call: CallByTest = {"function": "fee", "line": 7, "parts": 2, "gives": True}
-    >>> call["function"]
-    'fee'
-    """
+    """A call of the program by a test."""
 
     function: str
     """Its name, with those of the classes around it."""
@@ -277,18 +211,7 @@ class CallByTest(TypedDict):
 
 
 class TriedInput(TypedDict):
-    """The input of a run, and what came of it.
-
-    Examples
-    --------
-    >>> tried: TriedInput = {
-    ...     "function": "fee", "arguments": {"weight": "154"}, "parts": [("weight", "int", 154)], "unsupported": {},
-    ...     "positions": [0], "begin": 1, "end": 9, "returned": True, "raised": False, "result": "3",
-    ...     "calls": [], "drawn": "", "strategies": {}, "parameters": [],
-    ... }
-    >>> tried["arguments"]
-    {'weight': '154'}
-    """
+    """The input of a run, and what came of it."""
 
     function: str
     """What got it; empty for the test itself."""
@@ -321,14 +244,7 @@ class TriedInput(TypedDict):
 
 
 class Findings(TypedDict, total=False):
-    """What a kind of run adds to an answer.
-
-    Examples
-    --------
-    >>> found: Findings = {"reached": 2}
-    >>> found["reached"]
-    2
-    """
+    """What a kind of run adds to an answer."""
 
     reached: int
     """How often something was altered."""
@@ -412,14 +328,7 @@ class _Optional(Findings, total=False):
 
 
 class RunAnswer(_Optional):
-    """How a run ended, with what its kind adds.
-
-    Examples
-    --------
-    >>> answer: RunAnswer = {"outcome": "passed", "exception": "", "seconds": 0.01, "reached": 1}
-    >>> answer["outcome"], answer["reached"]
-    ('passed', 1)
-    """
+    """How a run ended, with what its kind adds."""
 
     outcome: str
     """A verdict of pytest, or ``steps``, ``timeout``, ``crashed``, ``not reached`` or ``unmade``."""
@@ -439,17 +348,7 @@ class _OptionalOfRequest(TypedDict, total=False):
 
 
 class Request(_OptionalOfRequest):
-    """Some runs of a test, and their limits.
-
-    Examples
-    --------
-    >>> request: Request = {
-    ...     "test": "test_a", "jobs": [{"kind": "trace"}],
-    ...     "steps": 1000, "seconds": 1.0, "memory": 1 << 30, "file_size": 1 << 20,
-    ... }
-    >>> [job["kind"] for job in request["jobs"]]
-    ['trace']
-    """
+    """Some runs of a test, and their limits."""
 
     test: str
     jobs: list[Job]
@@ -464,17 +363,7 @@ class Request(_OptionalOfRequest):
 
 
 class Greeting(TypedDict):
-    """What there is to know before the first request.
-
-    Examples
-    --------
-    >>> greeting: Greeting = {
-    ...     "tests": ["test_a"], "excluded": {}, "threads": [],
-    ...     "by_unittest": [], "errors": [], "sources": {}, "left_out": {},
-    ... }
-    >>> greeting["tests"]
-    ['test_a']
-    """
+    """What there is to know before the first request."""
 
     tests: list[str]
     """The tests that were collected."""

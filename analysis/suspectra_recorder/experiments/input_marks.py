@@ -33,46 +33,7 @@ _frame = sys._getframe
 
 
 class InputMarks(CallMarks):
-    """Gives one call of the program by a test other arguments.
-
-    Parameters
-    ----------
-    is_test : callable
-        Whether a file is test code.
-
-    Attributes
-    ----------
-    calls : list of CallByTest
-        The calls of the program by the test.
-    parts : InputParts
-        Those of the call that gets other arguments.
-    function : str
-        What got them.
-    arguments : dict of str to str
-        What it got, as Python writes it.
-    unsupported : dict of str to str
-        The types of arguments without any part.
-    begin, end : int
-        How many events the thread had when the call began and when it returned; -1 if it did not.
-    result : str
-        What it returned, as Python writes it.
-
-    Examples
-    --------
-    >>> marks = InputMarks(lambda file: True)
-    >>> path = SymbolicPath(marks.position)
-    >>> marks.try_input(path, {"word[0]": 98}, call=1)
-    >>> def length(word, least=marks.default("length", "least", 1)):
-    ...     word, least = marks.arguments_of("length", True, ("word", "least"), word, least)
-    ...     if marks.contains(word, "bat") and marks.item({"bat": 3, "cat": 4}, word) == 3:
-    ...         return marks.returns(marks.call(ord, word[0]))
-    >>> length("cat"), marks.function, marks.arguments, marks.result
-    (98, 'length', {'word': "'bat'"}, '98')
-    >>> [truth for _, truth in path.constraints]
-    [True, True, True]
-    >>> marks.join("-", ["a", "b"]), marks.change({"n": 7}), marks.parts.found[-1]
-    ('a-b', {'n': 7}, ('n', 'int', 7))
-    """
+    """Gives one call of the program by a test other arguments."""
 
     tests = True
 
@@ -84,19 +45,7 @@ class InputMarks(CallMarks):
         self.try_input(None, {}, call=0)
 
     def try_input(self, path: SymbolicPath | None, given: Given, *, call: int, whole: bool = False) -> None:
-        """Change the arguments of a call from now on.
-
-        Parameters
-        ----------
-        path : SymbolicPath or None
-            Where the symbols note what is asked of them; None for plain values.
-        given : mapping of str to number
-            Values of parts.
-        call : int
-            Which call of the program by the test, from 1; none for 0, and -1 to note all.
-        whole : bool, optional
-            Whether symbols are followed to the end of the test, and not only until the call returns.
-        """
+        """Change the arguments of a call from now on."""
         self._call, self._path, self._whole = call, path, whole
         self._frame: object = None
         self.calls: list[CallByTest] = []
@@ -107,29 +56,12 @@ class InputMarks(CallMarks):
         self.begin = self.end = -1
 
     def position(self) -> int:
-        """How many events the present thread has.
-
-        Returns
-        -------
-        int
-            0 while nothing is noted.
-        """
+        """How many events the present thread has."""
         thread = self._thread()
         return 0 if thread is None else len(thread.events)
 
     def change(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Put other parts into arguments.
-
-        Parameters
-        ----------
-        arguments : mapping of str to object
-            What they are, by name.
-
-        Returns
-        -------
-        dict of str to object
-            What they are now.
-        """
+        """Put other parts into arguments."""
         changed = {}
         for name, value in arguments.items():
             before = len(self.parts.found)
@@ -150,44 +82,12 @@ class InputMarks(CallMarks):
         return super().insert(tree, path, placeholder, asserts=asserts) if not is_test else _nothing
 
     def default(self, function: str, name: str, value: Any) -> Any:
-        """A parameter has got a default value.
-
-        Parameters
-        ----------
-        function : str
-            The name of the function.
-        name : str
-            That of the parameter.
-        value : object
-            What it is if a call does not say anything else.
-
-        Returns
-        -------
-        object
-            The same.
-        """
+        """A parameter has got a default value."""
         self._defaults.setdefault((_frame(1).f_code.co_filename, function), {})[name] = value
         return value
 
     def arguments_of(self, function: str, gives: bool, names: Sequence[str], *values: Any) -> Sequence[Any]:
-        """A function has got arguments.
-
-        Parameters
-        ----------
-        function : str
-            Its name.
-        gives : bool
-            Whether it may return anything but None.
-        names : sequence of str
-            Of its parameters.
-        *values : object
-            What they are.
-
-        Returns
-        -------
-        sequence of object
-            What they are from now on.
-        """
+        """A function has got arguments."""
         if not self._call or self._frame is not None:
             return values
         frame = _frame(1)
@@ -219,15 +119,7 @@ class InputMarks(CallMarks):
     def returns(self, value: Any) -> Any:
         """A function returns.
 
-        Parameters
-        ----------
-        value : object
-            What it returns.
-
-        Returns
-        -------
-        object
-            The same; a plain one where the symbols end.
+        The same; a plain one where the symbols end.
         """
         if self._frame is not None and self.end < 0 and not self._whole and _frame(1) is self._frame:
             self.end, self.result = self.position(), as_written(value) or type(value).__name__
@@ -237,20 +129,7 @@ class InputMarks(CallMarks):
         return value
 
     def contains(self, item: Any, holder: Any) -> bool:
-        """Whether something is in a container.
-
-        Parameters
-        ----------
-        item : object
-            What is looked for.
-        holder : object
-            Where.
-
-        Returns
-        -------
-        bool
-            What ``item in holder`` gives.
-        """
+        """Whether something is in a container."""
         path, texts = path_of(item), type(holder) is str
         if path is not None and (texts or type(holder) in _LOOKED_UP) and len(holder) <= _MAX_ITEMS:
             found = plain(item) in holder
@@ -267,20 +146,7 @@ class InputMarks(CallMarks):
         return item in holder
 
     def item(self, holder: Any, key: Any) -> Any:
-        """An item of a container.
-
-        Parameters
-        ----------
-        holder : object
-            The container.
-        key : object
-            Which item.
-
-        Returns
-        -------
-        object
-            What ``holder[key]`` gives.
-        """
+        """An item of a container."""
         path, term, size = number_of(key)
         value = plain(key)
         if path is not None and type(holder) in (list, tuple):
@@ -299,20 +165,7 @@ class InputMarks(CallMarks):
         return holder[key if path is None else value]
 
     def call(self, function: Any, argument: Any) -> Any:
-        """Call what may be a conversion of Python's own.
-
-        Parameters
-        ----------
-        function : object
-            What is called.
-        argument : object
-            Its only argument.
-
-        Returns
-        -------
-        object
-            What ``function(argument)`` gives.
-        """
+        """Call what may be a conversion of Python's own."""
         path = path_of(argument)
         if path is not None and function is int:
             return _converted(path, argument)
@@ -329,20 +182,7 @@ class InputMarks(CallMarks):
         return function(argument)
 
     def join(self, separator: Any, parts: Any) -> Any:
-        """Join texts, or call another method of this name.
-
-        Parameters
-        ----------
-        separator : object
-            What has the method.
-        parts : object
-            Its only argument.
-
-        Returns
-        -------
-        object
-            What ``separator.join(parts)`` gives.
-        """
+        """Join texts, or call another method of this name."""
         if not isinstance(separator, str):
             return separator.join(parts)
         parts = list(parts)

@@ -21,50 +21,14 @@ Given = Mapping[str, "int | float | bool"]
 
 
 class InputParts:
-    """Puts values and symbols into the arguments of a call.
-
-    Parameters
-    ----------
-    path : SymbolicPath or None
-        Where the symbols note what is asked of them; None for plain values.
-    given : mapping of str to number
-        Values of parts that are others than they were. Those of characters are code points.
-
-    Attributes
-    ----------
-    found : list of tuple
-        The symbol, kind and value of each part.
-
-    Examples
-    --------
-    >>> parts = InputParts(None, {"word[1]": 111, "sizes[0]": 7})
-    >>> parts.replaced("word", "cat"), parts.replaced("sizes", [3, True])
-    ('cot', [7, True])
-    >>> parts.found[1:]
-    [('word[1]', 'char', 111), ('word[2]', 'char', 116), ('sizes[0]', 'int', 7), ('sizes[1]', 'bool', 1)]
-    """
+    """Puts values and symbols into the arguments of a call."""
 
     def __init__(self, path: SymbolicPath | None, given: Given):
-        self.found: list[tuple[str, str, int | float]] = []
+        self.found: list[tuple[str, str, int | float]] = []  # the symbol, kind and value of each part
         self._path, self._given = path, given
 
     def replaced(self, name: str, value: Any, depth: int = _MAX_DEPTH) -> Any:
-        """The same value with other parts.
-
-        Parameters
-        ----------
-        name : str
-            Of the argument, or how the value is found inside it.
-        value : object
-            As it was. Values of other types than Python's own stay as they are.
-        depth : int
-            How many levels of containers are looked into.
-
-        Returns
-        -------
-        object
-            A new one, of the same type.
-        """
+        """The same value with other parts."""
         cls = type(value)
         if cls is str:
             return self._text(name, value)
@@ -106,22 +70,7 @@ class InputParts:
 def as_written(value: object, depth: int = _MAX_DEPTH) -> str:
     """A value as Python writes it, without calling anything of the program.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-    depth : int
-        How many levels of containers are written.
-
-    Returns
-    -------
-    str
-        What ``ast.literal_eval`` can read; empty where the value is of another type or too large.
-
-    Examples
-    --------
-    >>> as_written([1, ("a", None)]), as_written({2: {"x"}}), as_written(object())
-    ("[1, ('a', None)]", "{2: {'x'}}", '')
+    What `ast.literal_eval` can read; empty where the value is of another type or too large.
     """
     value = plain(value)
     if type(value) in _WRITTEN:

@@ -16,39 +16,14 @@ _EVALUATED_LATER: type[ast.AST] | tuple[()] = getattr(ast, "TypeAlias", ())
 
 
 class InputRewriting(MarkCalls):
-    r"""Rewrites a source such that it calls the methods of `InputMarks`.
-
-    Parameters
-    ----------
-    name : str
-        The string that stands for the marks; nowhere else in the source.
-    functions : bool
-        Whether functions are marked, with their default values, arguments and results, and not operations alone.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def fee(weight, rate=3):\n    return weight * rate")
-    >>> InputRewriting("marks", functions=True).fields(tree, "")
-    >>> print(ast.unparse(ast.fix_missing_locations(tree)))
-    def fee(weight, rate='marks'.default('fee', 'rate', 3)):
-        weight, rate = 'marks'.arguments_of('fee', True, ('weight', 'rate'), weight, rate)
-        return 'marks'.returns(weight * rate)
-    """
+    """Rewrites a source such that it calls the methods of `InputMarks`."""
 
     def __init__(self, name: str, *, functions: bool):
         super().__init__(name)
         self._functions = functions
 
     def fields(self, node: ast.AST, scope: str) -> None:
-        """Rewrite what a node contains.
-
-        Parameters
-        ----------
-        node : ast.AST
-            Changed in place.
-        scope : str
-            The name of the function or class around it, with a dot behind it; empty for a module.
-        """
+        """Rewrite what a node contains."""
         for field, value in ast.iter_fields(node):
             if field in _SKIPPED_FIELDS:
                 continue

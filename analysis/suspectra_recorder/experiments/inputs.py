@@ -24,26 +24,7 @@ __builtins__ = own.builtins
 
 
 class TryingInput(NotingPath):
-    """Another input: the ``"call"`` that gets it, the values ``"given"``, and whether its parts are ``"symbolic"``.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    name_of : callable
-        Gives the path of a file of the program relative to the workspace, None for any other.
-    is_test : callable
-        Whether a file, by its absolute path, is test code.
-
-    Examples
-    --------
-    >>> kind = TryingInput(Switchboard(), dict, lambda file: None, lambda file: False)
-    >>> kind.apply({"kind": "input", "call": 1, "given": {}, "drawn": "", "symbolic": True, "whole": False})
-    >>> kind.take_back()["input"]["begin"]  # no test has called anything
-    -1
-    """
+    """Another input: the ``"call"`` that gets it, the values ``"given"``, and whether its parts are ``"symbolic"``."""
 
     def __init__(
         self,
@@ -96,37 +77,7 @@ class TryingInput(NotingPath):
 
 
 class TestInput(FailedPhases):
-    """A plugin that calls a test with other arguments: those of its parameters, or those that a property test drew.
-
-    Parameters
-    ----------
-    marks : InputMarks
-        What changes arguments.
-    name_of : callable
-        Gives the path of a file of the program relative to the workspace, None for any other.
-
-    Attributes
-    ----------
-    drawn : str
-        The arguments with which a property failed, as Python writes them; empty where they can't be written.
-    strategies : dict of str to str
-        How they are drawn.
-    parameters : list of str
-        Those of a parametrized test.
-    raised : bool
-        Whether the test failed by an exception that came out of the program, also if test code reported it by another.
-    active : bool
-        Whether the test gets another input.
-    watching : bool
-        Whether the arguments that a property test draws are noted.
-
-    Examples
-    --------
-    >>> test = TestInput(InputMarks(lambda file: False), lambda file: None)
-    >>> test.start(SymbolicPath(), "{'n': 3}", active=True, watching=False)
-    >>> test.active, test.drawn
-    (True, '')
-    """
+    """A plugin that calls a test with other arguments: those of its parameters, or those that a property test drew."""
 
     __test__ = False
 
@@ -135,17 +86,7 @@ class TestInput(FailedPhases):
         self.start(SymbolicPath(), "", active=False, watching=False)
 
     def start(self, path: SymbolicPath, drawn: str, *, active: bool, watching: bool) -> None:
-        """Expect the next run.
-
-        Parameters
-        ----------
-        path : SymbolicPath
-            Ends where an assert explains itself.
-        drawn : str
-            What a property test gets, as Python writes it; empty for what it draws.
-        active, watching : bool
-            See the attributes.
-        """
+        """Expect the next run."""
         self._path, self._given, self.active, self.watching = path, drawn, active, watching
         self.drawn, self.raised = "", False
         self.strategies: dict[str, str] = {}
@@ -160,15 +101,7 @@ class TestInput(FailedPhases):
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Call the test.
 
-        Parameters
-        ----------
-        pyfuncitem : pytest.Function
-            The test.
-
-        Returns
-        -------
-        bool or None
-            True if it was called.
+        True if it was called.
         """
         property_test = getattr(pyfuncitem.obj, "hypothesis", None)
         arguments = getattr(getattr(pyfuncitem, "callspec", None), "params", {})

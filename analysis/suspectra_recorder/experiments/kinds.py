@@ -24,15 +24,7 @@ __builtins__ = own.builtins
 
 
 class _Tracing(RunKind):
-    """The program as it is, with its decisions.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    """
+    """The program as it is, with its decisions."""
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         self._board, self._sources = board, sources
@@ -54,13 +46,7 @@ class _Tracing(RunKind):
 
 
 class _Switching(RunKind):
-    """One decision comes out differently: its ``"file"``, its ``"number"`` there, the ``"instance"``, the ``"action"``.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    """
+    """One decision comes out differently: its ``"file"``, ``"number"`` there, ``"instance"`` and ``"action"``."""
 
     def __init__(self, board: Switchboard):
         self._board = board
@@ -80,15 +66,7 @@ def _point(job: Job) -> Point:
 
 
 class _Forking(_Tracing):
-    """The program as it is, with a fork for each of the ``"jobs"``, which are of the kind ``switch``.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    """
+    """The program as it is, with a fork for each of the ``"jobs"``, which are of the kind ``switch``."""
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         super().__init__(board, sources)
@@ -106,40 +84,13 @@ class _Forking(_Tracing):
 
 
 def make_kinds(
-    names: Collection[str],
+    names: Collection[str],  # what the order names
     board: Switchboard,
     sources: Callable[[], dict[str, str]],
     name_of: Callable[[str], str | None],
     is_test: Callable[[str], bool],
 ) -> dict[str, RunKind]:
-    """Make the kinds of runs that a machine can be asked for.
-
-    Parameters
-    ----------
-    names : collection of str
-        What the order names. Kinds that instrument or prepare something are left out unless they are named.
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    name_of : callable
-        Gives the path of a file that may be altered relative to the workspace, None for any other.
-    is_test : callable
-        Whether a path, relative to the workspace, is test code.
-
-    Returns
-    -------
-    dict of str to RunKind
-        By the ``"kind"`` of their jobs. A machine that traces dependences alters nothing: its code is instrumented
-        in another way.
-
-    Examples
-    --------
-    >>> list(make_kinds(["mutant"], Switchboard(), dict, lambda path: None, lambda path: False))
-    ['plain', 'trace', 'switch', 'fork', 'mutant']
-    >>> list(make_kinds(["dependences"], Switchboard(), dict, lambda path: None, lambda path: False))
-    ['plain', 'dependences']
-    """
+    """Make the kinds of runs that a machine can be asked for."""
     if "dependences" in names:
         return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": _Tracing(board, sources), "switch": _Switching(board)}

@@ -24,26 +24,7 @@ MAX_LINES = 20_000
 
 
 class NotingLines(RunKind, Pausable):
-    r"""The program as it is, with the lines that the thread of the test executes.
-
-    Parameters
-    ----------
-    name_of : callable
-        Gives the path of a file relative to the workspace, None for one whose lines are not noted.
-
-    Examples
-    --------
-    >>> from binascii import a2b_base64
-    >>> space = {}
-    >>> source = "def price(free):\n    if free:\n        return 0\n    return 20\n"
-    >>> exec(compile(source, "price.py", "exec"), space)
-    >>> kind = NotingLines(lambda path: path if path == "price.py" else None)
-    >>> kind.apply({"kind": "lines"})
-    >>> price = space["price"](False)
-    >>> found = kind.take_back()
-    >>> array("i", a2b_base64(found["lines"])).tolist()  # of each: the file, the line and the depth
-    [0, 2, 1, 0, 4, 1]
-    """
+    """The program as it is, with the lines that the thread of the test executes."""
 
     def __init__(self, name_of: Callable[[str], str | None]):
         super().__init__()

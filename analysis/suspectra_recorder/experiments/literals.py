@@ -43,22 +43,7 @@ _SECONDS_A_DAY = 86_400
 def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
     """Write a value down.
 
-    Parameters
-    ----------
-    value : object
-        Any value of the program, of which nothing is called.
-    depth : int
-        How many levels of tuples and containers are allowed.
-
-    Returns
-    -------
-    str
-        A letter for its type, and its content; empty if the value can't be written down.
-
-    Examples
-    --------
-    >>> to_text(3), to_text("3"), to_text((3, None)), to_text({"a": 3}), to_text([object()])
-    ('i3', 's3', 'u["i3", "n"]', 'k[["sa", "i3"]]', '')
+    A letter for its type, and its content; empty if the value can't be written down.
     """
     write = _WRITERS.get(id(type(value)))
     return "" if write is None else write(value, depth)
@@ -67,25 +52,7 @@ def to_text(value: object, depth: int = _MAX_DEPTH) -> str:
 def from_text(text: str) -> object:
     """The value that was written down.
 
-    Parameters
-    ----------
-    text : str
-        As `to_text` has it, not empty.
-
-    Returns
-    -------
-    object
-        An equal value of the same type.
-
-    Raises
-    ------
-    ValueError
-        If it is no such text.
-
-    Examples
-    --------
-    >>> from_text(to_text((3, "x", [None], {"a": {4}})))
-    (3, 'x', [None], {'a': {4}})
+    Raises ValueError if it is no such text.
     """
     try:
         return _READERS[text[:1]](text[1:])
@@ -94,23 +61,7 @@ def from_text(text: str) -> object:
 
 
 def shown(value: object) -> str:
-    """A value for people: as the program would write it, or as it is read best.
-
-    Parameters
-    ----------
-    value : object
-        One that `from_text` gave.
-
-    Returns
-    -------
-    str
-        At most 40 characters.
-
-    Examples
-    --------
-    >>> shown("cart"), shown(from_text("d2020-07-15")), shown("x" * 99)
-    ("'cart'", '2020-07-15', "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'")
-    """
+    """A value for people: as the program would write it, or as it is read best."""
     plain = type(value) in (decimal.Decimal, datetime.date, datetime.datetime, datetime.time, fractions.Fraction)
     text = str(value) if plain or type(value) is datetime.timedelta else repr(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2]}…{text[-1]}"
@@ -119,20 +70,7 @@ def shown(value: object) -> str:
 def as_number(value: object) -> float | None:
     """A value as a number that can be compared with others of its kind; days for dates.
 
-    Parameters
-    ----------
-    value : object
-        Any value of the program.
-
-    Returns
-    -------
-    float or None
-        None if it is no number, or too large.
-
-    Examples
-    --------
-    >>> as_number(3), as_number(True), as_number(from_text("d0001-01-02"))
-    (3.0, None, 2.0)
+    None if it is no number, or too large.
     """
     cls = type(value)
     try:

@@ -66,14 +66,7 @@ _begun: _Machine | None = None
 
 
 def begin() -> None:
-    """Instrument what is imported from now on, if the environment orders a machine.
-
-    Examples
-    --------
-    Nothing happens in other processes:
-
-    >>> begin()
-    """
+    """Instrument what is imported from now on, if the environment orders a machine."""
     global _begun
     if VARIABLE in os.environ and _begun is None:
         order = Order.from_file(os.environ[VARIABLE])
@@ -85,22 +78,7 @@ def begin() -> None:
 
 
 def start(manager: pytest.PytestPluginManager) -> None:
-    """Make this process a machine, if its environment orders one.
-
-    Parameters
-    ----------
-    manager : pytest.PytestPluginManager
-        Where it is registered.
-
-    Examples
-    --------
-    >>> Order(str(folder), ("test_price.py::test_vat",), ("switch",), str(folder)).put_into(os.environ)
-    >>> manager = pytest.PytestPluginManager()
-    >>> start(manager)
-    >>> manager.has_plugin(NAME), VARIABLE in os.environ
-    (True, False)
-    >>> manager.get_plugin(NAME).hook.uninstall()
-    """
+    """Make this process a machine, if its environment orders one."""
     global _begun
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
         begin()
@@ -116,16 +94,10 @@ def start(manager: pytest.PytestPluginManager) -> None:
 
 
 class _Machine:
-    """The plugin: it takes the place of the loop that runs the tests.
-
-    Parameters
-    ----------
-    order : Order
-        Which tests, and who asks.
-    """
+    """The plugin: it takes the place of the loop that runs the tests."""
 
     def __init__(self, order: Order):
-        self.order = order
+        self.order = order  # which tests, and who asks
         self.board = Switchboard()
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
         self._scope = Scope(order.workspace, include_tests=True)  # until pytest's options are known
@@ -303,22 +275,7 @@ class _Machine:
     # a run
 
     def run(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
-        """Run a test in this process, which has run none before it unless `again`.
-
-        Parameters
-        ----------
-        request : Request
-            Names the test, and says how many decisions it may make.
-        job : Job
-            Which kind of run, and what that needs to know.
-        again : bool
-            Whether the test was run in this process before.
-
-        Returns
-        -------
-        RunAnswer
-            How it ended, and what its kind adds.
-        """
+        """Run a test in this process, which has run none before it unless `again`."""
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
@@ -397,18 +354,7 @@ class _Machine:
 
 
 def _line_of(answer: RunAnswer | Greeting) -> bytes:
-    """An answer as it travels.
-
-    Parameters
-    ----------
-    answer : RunAnswer or Greeting
-        What it says.
-
-    Returns
-    -------
-    bytes
-        One line.
-    """
+    """An answer as it travels."""
     return json.dumps(answer).encode() + b"\n"
 
 
@@ -434,10 +380,7 @@ def _forget_last_run(item: Any) -> None:
 def _use_same_examples(item: Any) -> int:
     """Let all runs of a property of Hypothesis try the same examples, and end with the first that fails.
 
-    Returns
-    -------
-    int
-        How many examples it tries if none fails; 1 for any other test.
+    How many examples it tries if none fails; 1 for any other test.
     """
     function: Any = getattr(item, "obj", None)
     function = getattr(function, "__func__", function)

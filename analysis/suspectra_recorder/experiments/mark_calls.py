@@ -12,56 +12,16 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class MarkCalls:
-    """Makes calls of the marks, each at the place of what it is about.
-
-    Parameters
-    ----------
-    name : str
-        The string that stands for the marks; nowhere else in the source.
-
-    Examples
-    --------
-    >>> calls, place = MarkCalls("marks"), ast.parse("a").body[0]
-    >>> ast.unparse(calls.call("enter", place, calls.constant(4, place)))
-    "'marks'.enter(4)"
-    """
+    """Makes calls of the marks, each at the place of what it is about."""
 
     def __init__(self, name: str):
         self._name = name
 
     def constant(self, value: object, place: ast.AST) -> ast.expr:
-        """A constant.
-
-        Parameters
-        ----------
-        value : object
-            What it is.
-        place : ast.AST
-            Where it is.
-
-        Returns
-        -------
-        ast.expr
-            With that place.
-        """
+        """A constant."""
         return ast.copy_location(ast.Constant(value), place)  # type: ignore[arg-type]
 
     def call(self, method: str, place: ast.AST, *arguments: ast.expr) -> ast.expr:
-        """Call a method of the marks.
-
-        Parameters
-        ----------
-        method : str
-            Its name.
-        place : ast.AST
-            Where it is called.
-        *arguments : ast.expr
-            What it gets.
-
-        Returns
-        -------
-        ast.expr
-            The call.
-        """
+        """Call a method of the marks."""
         function = ast.copy_location(ast.Attribute(self.constant(self._name, place), method, ast.Load()), place)
         return ast.copy_location(ast.Call(function, list(arguments), []), place)

@@ -31,38 +31,13 @@ _OWN_BASES: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict, "set":
 
 
 class NotChanged(Exception):
-    """A place is not there, or its value can't be made.
-
-    Examples
-    --------
-    >>> str(NotChanged("KeyError"))
-    'KeyError'
-    """
+    """A place is not there, or its value can't be made."""
 
 
 def change(frames: Sequence[FrameType], changes: Sequence[MemoryChange]) -> None:
     """Change what the variables of functions refer to.
 
-    Parameters
-    ----------
-    frames : sequence of FrameType
-        The functions that are being executed, the outermost first.
-    changes : sequence of MemoryChange
-        Made one after the other.
-
-    Raises
-    ------
-    NotChanged
-        When a place is not there, or its value can't be made; some changes may have been made then.
-
-    Examples
-    --------
-    >>> def total(prices):
-    ...     place = {"depth": 0, "name": "prices", "steps": ["[i0"], "what": "set", "length": 0}
-    ...     change([sys._getframe()], [{**place, "nodes": [("value", "i7", [], 0)]}])
-    ...     return sum(prices)
-    >>> total([1, 2])
-    9
+    Raises NotChanged when a place is not there, or its value can't be made; some changes may have been made then.
     """
     try:
         made = [_Making(frames, one["nodes"]) for one in changes]  # before any place is another

@@ -39,23 +39,10 @@ _Names = dict[str, Any]
 
 
 class Container(NamedTuple):
-    """What Python's own types can do with instances, also with those of classes that inherit from them.
+    """What Python's own types can do with instances, also with those of classes that inherit from them."""
 
-    Parameters
-    ----------
-    kind : str
-        ``list``, ``tuple``, ``dict`` or ``set``.
-    base : type
-        The type that stores the items.
-
-    Examples
-    --------
-    >>> Container("list", list).kind
-    'list'
-    """
-
-    kind: str
-    base: Any
+    kind: str  # `list`, `tuple`, `dict` or `set`
+    base: Any  # the type that stores the items
 
 
 _CONTAINERS: tuple[tuple[Any, str], ...] = (
@@ -74,20 +61,7 @@ _CONTAINERS: tuple[tuple[Any, str], ...] = (
 def container_of(cls: type) -> Container | None:
     """Find out how the items of a class's instances are read and changed.
 
-    Parameters
-    ----------
-    cls : type
-        The class.
-
-    Returns
-    -------
-    Container or None
-        None if its instances have no items.
-
-    Examples
-    --------
-    >>> container_of(type("Stack", (list,), {})).kind
-    'list'
+    None if its instances have no items.
     """
     for base in _mro(cls):
         for known, kind in _CONTAINERS:
@@ -99,20 +73,7 @@ def container_of(cls: type) -> Container | None:
 def plain_text(value: object) -> str:
     """Write a value down that has no parts.
 
-    Parameters
-    ----------
-    value : object
-        Any value of the program.
-
-    Returns
-    -------
-    str
-        As `literals` has it, but for longer strings and numbers, too; empty if it can't be written down.
-
-    Examples
-    --------
-    >>> plain_text("x" * 100)[:3], plain_text([1])
-    ('sxx', '')
+    As `literals` has it, but for longer strings and numbers, too; empty if it can't be written down.
     """
     cls = type(value)
     if cls is str:
@@ -127,20 +88,7 @@ def plain_text(value: object) -> str:
 def global_name(value: object) -> str:
     """Find the name by which any module could refer to a class, a function, a module or a member of an enumeration.
 
-    Parameters
-    ----------
-    value : object
-        Any value of the program.
-
-    Returns
-    -------
-    str
-        The name of the module, a colon, and what is behind it; empty if it has no such name.
-
-    Examples
-    --------
-    >>> global_name(OrderedDict), global_name(Container.base), global_name(own.sys.modules["json"])
-    ('collections:OrderedDict', '', 'json:')
+    The name of the module, a colon, and what is behind it; empty if it has no such name.
     """
     cls = type(value)
     if cls is FunctionType:
@@ -165,20 +113,7 @@ def global_name(value: object) -> str:
 def by_global_name(text: str) -> object:
     """Find what a name stands for.
 
-    Parameters
-    ----------
-    text : str
-        As `global_name` has it.
-
-    Returns
-    -------
-    object
-        None if there is nothing of this name.
-
-    Examples
-    --------
-    >>> by_global_name("collections:OrderedDict.fromkeys") is None, by_global_name("collections:deque") is deque
-    (False, True)
+    None if there is nothing of this name.
     """
     module, _, name = text.partition(":")
     found: Any = own.sys.modules.get(module)
@@ -196,53 +131,16 @@ def by_global_name(text: str) -> object:
 
 
 class Variable(NamedTuple):
-    """A local variable.
+    """A local variable."""
 
-    Parameters
-    ----------
-    depth : int
-        Which of the functions that are being executed, the outermost first.
-    function : str
-        The name of the function.
-    name : str
-        That of the variable.
-    value : object
-        What it refers to.
-
-    Examples
-    --------
-    >>> Variable(0, "total", "price", 2).name
-    'price'
-    """
-
-    depth: int
-    function: str
-    name: str
-    value: object
+    depth: int  # which of the functions that are being executed, the outermost first
+    function: str  # the name of the function
+    name: str  # that of the variable
+    value: object  # what it refers to
 
 
 def memory_graph(variables: Sequence[Variable]) -> MemoryGraph:
-    """Write down what variables refer to.
-
-    Parameters
-    ----------
-    variables : sequence of Variable
-        Those of the innermost function first.
-
-    Returns
-    -------
-    MemoryGraph
-        Each object is in it once.
-
-    Examples
-    --------
-    >>> items = [1, {"a": 2}]
-    >>> graph = memory_graph([Variable(0, "f", "items", items), Variable(0, "f", "again", items)])
-    >>> [name for _, _, name, _ in graph["variables"]], [node for _, _, _, node in graph["variables"]]
-    (['items', 'again'], [0, 0])
-    >>> [(kind, text) for kind, text, *_ in graph["nodes"]]
-    [('list', ''), ('value', 'i1'), ('dict', ''), ('value', 'i2')]
-    """
+    """Write down what variables refer to."""
     nodes: list[MemoryNode] = []
     numbers: dict[int, int] = {}
     pending: deque[object] = deque()  # those whose parts are not written down yet; it keeps them alive
@@ -308,20 +206,7 @@ def _has_plain_keys(value: Any, container: Container) -> bool:
 def key_text(key: object) -> str:
     """Write a key down.
 
-    Parameters
-    ----------
-    key : object
-        Of a dictionary, or an element of a set.
-
-    Returns
-    -------
-    str
-        Empty if to look it up may call the program.
-
-    Examples
-    --------
-    >>> key_text("a"), key_text((1, "a")), key_text(Container("list", list))
-    ('sa', 'u["i1", "sa"]', '')
+    Empty if to look it up may call the program.
     """
     return to_text(key) if type(key) is tuple else plain_text(key)
 

@@ -35,28 +35,10 @@ CodeName = tuple[str, int]
 
 
 class Mutating(RunKind):
-    r"""Functions run the code of a mutant.
+    """Functions run the code of a mutant.
 
     A job has the ``"file"``; the ``"source"`` of the outermost mutated function, with the classes around it, on the
     lines of the file; and the names and lines of all ``"functions"`` that contain the change, from the outermost on.
-
-    Parameters
-    ----------
-    board : Switchboard
-        Counts the decisions of mutants too, so that their endless loops end.
-    name_of : callable
-        Gives the path of a file relative to the workspace, None for files that no mutant changes.
-
-    Examples
-    --------
-    >>> space = {}
-    >>> exec(compile("def price():\n    return 20\n", "<price>", "exec"), space)
-    >>> kind = Mutating(Switchboard(), lambda path: "price.py" if path == "<price>" else None)
-    >>> kind.prepare()
-    >>> mutated = "def price():\n    return 21\n"
-    >>> kind.apply({"kind": "mutant", "file": "price.py", "functions": [("price", 1)], "source": mutated})
-    >>> space["price"](), kind.take_back(), space["price"]()
-    (21, {'reached': 1}, 20)
     """
 
     def __init__(self, board: Switchboard, name_of: Callable[[str], str | None]):

@@ -47,40 +47,11 @@ _NUMBER, _LENGTH, _TEXT, _OTHER = range(4)
 
 
 class Observations(Pausable, Instrument):
-    r"""The observations of a process; instrumented code has them as a constant.
-
-    Attributes
-    ----------
-    put, used : callable
-        Give their second argument back, from the number of a place, a value and the values of its variables.
-    enter : callable
-        Takes the number of a place and the values of its variables.
-    define, use : callable
-        Take the number of a place.
-    sources : NumberedSources
-        The loaded sources with their places.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> observations = Observations()
-    >>> hook = ExperimentHook(Scope(str(folder)), [observations])
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", b"def price(net):\n    return net + 20\n"), space)
-    >>> observed = observations.observe()
-    >>> space["price"](100), space["price"](0)
-    (120, 20)
-    >>> for path, line, end_line, sites in observed():
-    ...     print(path, line, sites[:2])
-    price.py 2 [('type', 'net', '', {'int': 2}), ('sign', 'net', '', {'>': 1, '=': 1})]
-    price.py 2 [('type', 'the return value', '', {'int': 2}), ('sign', 'the return value', '', {'>': 2})]
-    >>> observations.leave()
-    """
+    """The observations of a process; instrumented code has them as a constant."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sources: NumberedSources[ObservedPlace] = NumberedSources()
+        self.sources: NumberedSources[ObservedPlace] = NumberedSources()  # the loaded sources with their places
         self.leave()
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
@@ -95,11 +66,8 @@ class Observations(Pausable, Instrument):
     def observe(self) -> Callable[[], list[ObservedSites]]:
         """Observe values from now on.
 
-        Returns
-        -------
-        callable
-            Gives a list for each place that was reached: the path, first and last line, and the sites, each with its
-            kind, left and right side, and how often it had which outcome.
+        Gives a list for each place that was reached: the path, first and last line, and the sites, each with its kind,
+        left and right side, and how often it had which outcome.
         """
         counts: dict[int, _Counts] = {}
         definitions: dict[int, dict[str, int]] = {}  # by the identity of a frame, the line that bound a variable last
@@ -262,27 +230,7 @@ def _relation(one: Any, other: Any) -> str:
 
 
 class Observing(RunKind):
-    r"""The program as it is, with what predicates hold for its values.
-
-    Parameters
-    ----------
-    sources : callable
-        Gives the digests of the files that are loaded.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> kind = Observing(sources=lambda: {"price.py": "9b5e"})
-    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument])
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", b"def price():\n    return 20\n"), space)
-    >>> kind.apply({"kind": "observe"})
-    >>> space["price"]()
-    20
-    >>> kind.take_back()["observed"][0][3]
-    [('type', 'the return value', '', {'int': 1}), ('sign', 'the return value', '', {'>': 1})]
-    """
+    """The program as it is, with what predicates hold for its values."""
 
     def __init__(self, sources: Callable[[], dict[str, str]]):
         self._sources = sources

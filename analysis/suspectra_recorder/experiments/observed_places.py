@@ -28,59 +28,19 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class ObservedPlace(NamedTuple):
-    """A place in a source where values are observed. Lines are counted from 1.
+    """A place in a source where values are observed. Lines are counted from 1."""
 
-    Parameters
-    ----------
-    kind : str
-        Those of assignments, ``parameter``, ``loop``, ``define`` or ``use``.
-    name : str
-        What has the value; empty where `names` says it.
-    line, end_line : int
-        Its statement, of compound ones the first lines.
-    names : tuple of str
-        The variables that it is compared with, or that are parameters, defined or used.
-
-    Examples
-    --------
-    >>> ObservedPlace("return", "the return value", 3, 3, ("net",)).names
-    ('net',)
-    """
-
-    kind: str
-    name: str
-    line: int
-    end_line: int
-    names: tuple[str, ...]
+    kind: str  # those of assignments, `parameter`, `loop`, `define` or `use`
+    name: str  # what has the value; empty where `names` says it
+    line: int  # its statement, of compound ones the first lines
+    end_line: int  # its statement, of compound ones the first lines
+    names: tuple[str, ...]  # the variables that it is compared with, or that are parameters, defined or used
 
 
 def observe(tree: ast.Module, name: str, first: int) -> list[ObservedPlace]:
-    r"""Let the values of a source be observed.
+    """Let the values of a source be observed.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        Of the source; changed in place.
-    name : str
-        The string that stands for the observations; nowhere else in the source.
-    first : int
-        The number of its first place.
-
-    Returns
-    -------
-    list of ObservedPlace
-        By number from `first` on.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def price(net):\n    vat = net / 5\n    return net + vat")
-    >>> [place.kind for place in observe(tree, "seen", first=0)]
-    ['parameter', 'assignment', 'return']
-    >>> print(ast.unparse(tree))
-    def price(net):
-        'seen'.enter(0, net)
-        vat = 'seen'.put(1, net / 5, net)
-        return 'seen'.put(2, net + vat, vat, net)
+    By number from `first` on.
     """
     rewriting = _Observing(name, first)
     for node in tree.body:

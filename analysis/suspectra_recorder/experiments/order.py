@@ -24,88 +24,35 @@ _CHANGED = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTHONHASHSEED")
 
 @dataclass(frozen=True)
 class Order:
-    """How a machine starts.
+    """How a machine starts."""
 
-    Parameters
-    ----------
-    workspace : str
-        Absolute path.
-    tests : tuple of str
-        The node ids of the tests that will be asked for; nothing else is kept.
-    kinds : tuple of str
-        The kinds of jobs that will be asked for; ``plain``, ``trace`` and ``switch`` always can be.
-    scratch : str
-        A folder for the order itself, and for what tests write to ``tmp_path``; the process that starts the machine
-        removes it.
-    excluded : tuple of str
-        The names of markers; tests that have one are never run.
-    original : str
-        The folder whose copy the workspace is, or the workspace itself; what would be imported from there is imported
-        from the workspace.
-    channel : int
-        The descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `request`.
-    request : str
-        One request as JSON, for a machine that ends after it.
-    answers : str
-        The file that takes its answers; empty where there is a channel.
-    environment : dict of str to (str or None)
-        What the variables that brought the order contained before.
-
-    Examples
-    --------
-    >>> order = Order("/work/copy", ("test_price.py",), ("switch",), str(folder), original="/work/shop")
-    >>> environ = {"PYTEST_ADDOPTS": "-q"}
-    >>> order.put_into(environ)
-    >>> environ["PYTEST_ADDOPTS"]
-    '-p suspectra_experiments -q'
-
-    The process that was started in this environment:
-
-    >>> found = Order.from_file(environ[VARIABLE])
-    >>> found.take_out_of(environ)
-    >>> environ, found.kinds
-    ({'PYTEST_ADDOPTS': '-q'}, ('switch',))
-    >>> found.import_from_workspace()  # what was imported from /work/shop now comes from /work/copy
-    """
-
-    workspace: str
-    tests: tuple[str, ...]
-    kinds: tuple[str, ...]
+    workspace: str  # absolute path
+    tests: tuple[str, ...]  # the node ids of the tests that will be asked for; nothing else is kept
+    kinds: tuple[str, ...]  # the kinds of jobs that will be asked for; `plain`, `trace` and `switch` always can be
+    # a folder for the order itself, and for what tests write to `tmp_path`; the process that starts the machine removes
+    # it
     scratch: str
-    excluded: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()  # the names of markers; tests that have one are never run
+    # the folder whose copy the workspace is, or the workspace itself; what would be imported from there is imported
+    # from the workspace
     original: str = ""
+    # the descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `request`
     channel: int = -1
-    request: str = ""
-    answers: str = ""
+    request: str = ""  # one request as JSON, for a machine that ends after it
+    answers: str = ""  # the file that takes its answers; empty where there is a channel
+    # what the variables that brought the order contained before
     environment: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def from_file(cls, path: str) -> Order:
-        """Read the order from the file that :data:`VARIABLE` names.
-
-        Parameters
-        ----------
-        path : str
-            The file.
-
-        Returns
-        -------
-        Order
-            As :meth:`put_into` wrote it.
-        """
+        """Read the order from the file that :data:`VARIABLE` names."""
         with open(path, encoding="utf-8") as stream:
             values = json.loads(stream.read())
         tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded")}
         return cls(**{**values, **tuples})
 
     def put_into(self, environ: MutableMapping[str, str]) -> None:
-        """Add to an environment what makes a pytest that is started in it a machine.
-
-        Parameters
-        ----------
-        environ : mapping of str to str
-            Changed in place.
-        """
+        """Add to an environment what makes a pytest that is started in it a machine."""
         environ.pop(WORKSPACE_VARIABLE, None)  # where every pytest is recorded, an altered run is none of them
         before = {name: environ.get(name) for name in _CHANGED}
         environ[VARIABLE] = os.path.join(self.scratch, _FILE)
@@ -133,13 +80,7 @@ class Order:
         return copied if os.path.exists(copied) else path
 
     def take_out_of(self, environ: MutableMapping[str, str]) -> None:
-        """Undo :meth:`put_into`, so that processes that tests start find what they always find.
-
-        Parameters
-        ----------
-        environ : mapping of str to str
-            Changed in place.
-        """
+        """Undo :meth:`put_into`, so that processes that tests start find what they always find."""
         environ.pop(VARIABLE, None)
         for name, value in self.environment.items():
             if value is None:

@@ -31,20 +31,7 @@ _mro = type.__dict__["__mro__"].__get__
 def numbers(value: object) -> dict[Path, object]:
     """The numbers and dates inside a value.
 
-    Parameters
-    ----------
-    value : object
-        Any value of the program.
-
-    Returns
-    -------
-    dict of tuple of str to object
-        By their paths: steps such as ``.cents``, ``[0]`` or ``['rate']``; the empty path if the value is a number.
-
-    Examples
-    --------
-    >>> numbers(3), numbers([1, {"rate": 2.5}])
-    ({(): 3}, {('[0]',): 1, ('[1]', "['rate']"): 2.5})
+    By their paths: steps such as `.cents`, `[0]` or `['rate']`; the empty path if the value is a number.
     """
     found: dict[Path, object] = {}
     _collect(value, (), DEPTH, found)
@@ -64,24 +51,7 @@ def _collect(value: object, path: Path, depth: int, found: dict[Path, object]) -
 def changed(value: object, path: Path, number: object) -> object:
     """A copy of a value in which one number is another.
 
-    Parameters
-    ----------
-    value : object
-        Any value of the program, which stays as it is.
-    path : tuple of str
-        Where the number is.
-    number : object
-        What is put there.
-
-    Returns
-    -------
-    object
-        `UNCHANGED` if the value has no such part, or can't be copied.
-
-    Examples
-    --------
-    >>> changed([1, (2, 3)], ("[1]", "[0]"), 5)
-    [1, (5, 3)]
+    `UNCHANGED` if the value has no such part, or can't be copied.
     """
     if not path:
         return number

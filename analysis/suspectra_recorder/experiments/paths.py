@@ -28,20 +28,12 @@ _frame = sys._getframe
 
 
 class _Thread:
-    """What one thread does.
-
-    Attributes
-    ----------
-    events, tops, tops_at, functions, callers, lines : array of int
-        See `ThreadColumns`.
-    stack : list of int
-        The calls that are being executed, after -1.
-    """
+    """What one thread does."""
 
     def __init__(self) -> None:
         self.events, self.tops, self.tops_at = array("i"), array("i"), array("i")
         self.functions, self.callers, self.lines = array("i"), array("i"), array("i")
-        self.stack = [-1]
+        self.stack = [-1]  # the calls that are being executed, after -1
 
     def moved(self) -> None:
         """Note which call is being executed from now on."""
@@ -65,42 +57,11 @@ class CallMarks(Pausable, Instrument):
     """The calls of a process; instrumented code has it as a constant.
 
     It runs in the middle of the program, and never calls it.
-
-    Attributes
-    ----------
-    sources : NumberedSources of Body
-        The loaded sources, with their functions.
-
-    Examples
-    --------
-    >>> marks = CallMarks()
-    >>> note = marks.start()()
-    >>> marks.enter(4)  # function 4 is called; its only decision comes out true, and it waits for something
-    >>> note(1)
-    >>> call = marks.suspend("waited for")
-    >>> marks.resume(call, marks.take())
-    'waited for'
-    >>> marks.leave(4)
-    >>> marks.left(marks.enter(5), "of a lambda")
-    'of a lambda'
-    >>> thread, = marks.stop()
-    >>> thread.events.tolist(), thread.functions.tolist()
-    ([-1, 1, -2], [4, 5])
-
-    Where a failure is explained, calls are not noted:
-
-    >>> _ = marks.start()
-    >>> marks.begin_pause()
-    >>> marks.enter(4)
-    >>> marks.leave(4)
-    >>> marks.stop()
-    []
-    >>> marks.end_pause()
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.sources: NumberedSources[Body] = NumberedSources()
+        self.sources: NumberedSources[Body] = NumberedSources()  # the loaded sources, with their functions
         self._threads: dict[int, _Thread] | None = None
         self._kept: dict[int, list[object]] = {}  # what is about to be yielded, by thread
 
@@ -112,11 +73,8 @@ class CallMarks(Pausable, Instrument):
     def start(self) -> Callable[[], Callable[[int], object]]:
         """Note calls from now on.
 
-        Returns
-        -------
-        callable
-            Gives what notes the decisions of the present thread: a function that gets twice the number of a decision,
-            and 1 more where it came out true.
+        Gives what notes the decisions of the present thread: a function that gets twice the number of a decision, and 1
+        more where it came out true.
         """
         self._threads = {}
         return lambda: self._thread_or_new().events.append
@@ -124,10 +82,7 @@ class CallMarks(Pausable, Instrument):
     def stop(self) -> list[_Thread]:
         """Note nothing more.
 
-        Returns
-        -------
-        list of _Thread
-            What was noted, of the threads in the order in which they came.
+        What was noted, of the threads in the order in which they came.
         """
         threads, self._threads = self._threads or {}, None
         return list(threads.values())
@@ -148,13 +103,7 @@ class CallMarks(Pausable, Instrument):
     # what instrumented code calls
 
     def enter(self, number: int) -> None:
-        """A call of a function begins.
-
-        Parameters
-        ----------
-        number : int
-            Of the function.
-        """
+        """A call of a function begins."""
         thread = self._thread()
         if thread is not None and len(thread.functions) < MAX_CALLS:
             caller = _frame(1).f_back
@@ -167,13 +116,7 @@ class CallMarks(Pausable, Instrument):
             thread.events.append(-1 - call)
 
     def leave(self, number: int) -> None:
-        """The innermost call of a function ends, with those in it that ended by an exception.
-
-        Parameters
-        ----------
-        number : int
-            Of the function.
-        """
+        """The innermost call of a function ends, with those in it that ended by an exception."""
         if (thread := self._thread()) is not None:
             stack, functions = thread.stack, thread.functions
             for depth in range(len(stack) - 1, 0, -1):
@@ -183,20 +126,7 @@ class CallMarks(Pausable, Instrument):
                     return
 
     def left(self, entered: None, value: object) -> object:
-        """A call of a lambda ends.
-
-        Parameters
-        ----------
-        entered : None
-            What :meth:`enter` returned: it was called before the body.
-        value : object
-            What the lambda returns.
-
-        Returns
-        -------
-        object
-            The same value.
-        """
+        """A call of a lambda ends."""
         thread = self._thread()
         if thread is not None and len(thread.stack) > 1:
             thread.stack.pop()
@@ -204,18 +134,7 @@ class CallMarks(Pausable, Instrument):
         return value
 
     def suspend(self, value: object) -> int:
-        """A call waits, and gives a value away.
-
-        Parameters
-        ----------
-        value : object
-            Kept until it is taken.
-
-        Returns
-        -------
-        int
-            The call.
-        """
+        """A call waits, and gives a value away."""
         self._kept.setdefault(_thread.get_ident(), []).append(value)
         thread = self._thread()
         if thread is None or len(thread.stack) == 1:
@@ -227,28 +146,12 @@ class CallMarks(Pausable, Instrument):
     def take(self) -> object:
         """The value that a call gives away.
 
-        Returns
-        -------
-        object
-            What was kept last in this thread.
+        What was kept last in this thread.
         """
         return self._kept[_thread.get_ident()].pop()
 
     def resume(self, call: int, value: object) -> object:
-        """A call goes on with a value.
-
-        Parameters
-        ----------
-        call : int
-            The call.
-        value : object
-            What it was sent, or waited for.
-
-        Returns
-        -------
-        object
-            The same value.
-        """
+        """A call goes on with a value."""
         if call >= 0 and (thread := self._thread()) is not None:
             thread.stack.append(call)
             thread.moved()
@@ -256,41 +159,7 @@ class CallMarks(Pausable, Instrument):
 
 
 class NotingPath(RunKind):
-    r"""The program with its path; the decisions in ``"switched"``, where there are any, come out the other way.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    marks : CallMarks, optional
-        What notes calls; other kinds of runs may have the same.
-
-    Attributes
-    ----------
-    marks : CallMarks
-        The same.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> board = Switchboard()
-    >>> kind = NotingPath(board, sources=dict)
-    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument, board])
-    >>> source = b"def price(free):\n    return 0 if free else 20\n"
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
-    >>> board.limit(100)
-    >>> kind.apply({"kind": "path"})
-    >>> space["price"](True)
-    0
-    >>> from base64 import b64decode
-    >>> thread, = kind.take_back()["threads"]
-    >>> array("i", b64decode(thread["events"])).tolist()  # the first call begins, and decision 0 comes out true
-    [-1, 1]
-    """
+    """The program with its path; the decisions in ``"switched"``, where there are any, come out the other way."""
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]], marks: CallMarks | None = None):
         self.instrument = self.marks = marks or CallMarks()

@@ -11,26 +11,10 @@ _ident = _thread.get_ident
 
 
 class Pausable:
-    """What notes or alters the program, except in threads in which it pauses.
-
-    Attributes
-    ----------
-    paused : set of int
-        These threads.
-
-    Examples
-    --------
-    >>> marks = Pausable()
-    >>> marks.begin_pause()
-    >>> len(marks.paused)
-    1
-    >>> marks.end_pause()
-    >>> marks.paused
-    set()
-    """
+    """What notes or alters the program, except in threads in which it pauses."""
 
     def __init__(self) -> None:
-        self.paused: set[int] = set()
+        self.paused: set[int] = set()  # these threads
 
     def begin_pause(self) -> None:
         """Pause in this thread."""

@@ -35,44 +35,15 @@ _frame = sys._getframe
 
 
 class StatementMarks(Pausable, Instrument):
-    r"""The executed statements of a process; instrumented code has it as a constant.
+    """The executed statements of a process; instrumented code has it as a constant.
 
     It runs in the middle of the program, and never calls it. Of several threads, it follows the one that runs the test.
-
-    Attributes
-    ----------
-    at : callable
-        Called before each statement, with its number.
-    sources : NumberedSources of Statement
-        The loaded sources, with their statements.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> marks, space = StatementMarks(), {}
-    >>> hook = ExperimentHook(Scope(str(folder)), [marks])
-    >>> source = b"def total(prices):\n    found = sum(prices)\n    return found\n"
-    >>> exec(hook.code(str(folder / "cart.py"), "cart.py", source), space)
-    >>> noted = marks.note()
-    >>> space["total"]([1, 2])
-    3
-    >>> from base64 import b64decode
-    >>> array("i", b64decode(noted()["executed"])).tolist()
-    [0, 1]
-    >>> more = {"depth": 0, "name": "found", "steps": [], "what": "set", "length": 0, "nodes": [("value", "i7", [], 0)]}
-    >>> changed = marks.stop_at(1, [more])
-    >>> space["total"]([1, 2])
-    7
-    >>> changed()
-    {'reached': 1, 'refused': ''}
-    >>> marks.leave()
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.at: Callable[[int], None] = _ignore
-        self.sources: NumberedSources[Statement] = NumberedSources()
+        self.at: Callable[[int], None] = _ignore  # called before each statement, with its number
+        self.sources: NumberedSources[Statement] = NumberedSources()  # the loaded sources, with their statements
         self._first_of_call: set[int] = set()
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
@@ -88,13 +59,7 @@ class StatementMarks(Pausable, Instrument):
         self.at = _ignore
 
     def note(self) -> Callable[[], Findings]:
-        """Note the statements that are executed from now on.
-
-        Returns
-        -------
-        callable
-            Gives what was noted.
-        """
+        """Note the statements that are executed from now on."""
         executed, calls, called_at = array("i"), array("i"), array("i")
         call_of: dict[int, tuple[object, int, int]] = {}  # code, call and last statement, by the identity of a frame
         begins, thread, ident = self._first_of_call, _thread.get_ident(), _thread.get_ident
@@ -129,20 +94,7 @@ class StatementMarks(Pausable, Instrument):
         }
 
     def stop_at(self, point: int, changes: list[MemoryChange]) -> Callable[[], Findings]:
-        """Read the state before an executed statement, and change it.
-
-        Parameters
-        ----------
-        point : int
-            How many statements are executed before it.
-        changes : list of MemoryChange
-            What is changed.
-
-        Returns
-        -------
-        callable
-            Gives what came of it.
-        """
+        """Read the state before an executed statement, and change it."""
         found: Findings = {"reached": 0, "refused": ""}
         thread, ident = _thread.get_ident(), _thread.get_ident
         left = point
@@ -188,22 +140,7 @@ def _state(frames: list[FrameType]) -> MemoryGraph:
 
 
 class NotingStatements(RunKind):
-    """The program as it is, with the statements that it executes.
-
-    Parameters
-    ----------
-    marks : StatementMarks
-        Those of this process.
-    failure : FailureDescription
-        Knows how the test failed.
-
-    Examples
-    --------
-    >>> kind = make_state_kinds(lambda path: None, lambda path: True)["statements"]
-    >>> kind.apply({"kind": "statements"})
-    >>> kind.take_back()["statements"]
-    []
-    """
+    """The program as it is, with the statements that it executes."""
 
     def __init__(self, marks: StatementMarks, failure: FailureDescription):
         self.instrument = self._marks = marks
@@ -223,22 +160,7 @@ class NotingStatements(RunKind):
 
 
 class ChangingState(RunKind):
-    """The state before an executed statement is read, or changed.
-
-    Parameters
-    ----------
-    marks : StatementMarks
-        Those of this process.
-    failure : FailureDescription
-        Knows how the test failed.
-
-    Examples
-    --------
-    >>> kind = make_state_kinds(lambda path: None, lambda path: True)["memory"]
-    >>> kind.apply({"kind": "memory", "point": 4, "changes": []})
-    >>> kind.take_back()["reached"]
-    0
-    """
+    """The state before an executed statement is read, or changed."""
 
     def __init__(self, marks: StatementMarks, failure: FailureDescription):
         self._marks, self._failure = marks, failure
@@ -256,23 +178,7 @@ class ChangingState(RunKind):
 
 
 class FailureDescription(FailedPhases):
-    """A plugin that knows how a test failed: what was compared, and where the exception was raised.
-
-    Parameters
-    ----------
-    name_of : callable
-        Gives the path of a file of the program relative to the workspace, None for any other.
-    is_test : callable
-        Whether a path is that of test code.
-
-    Examples
-    --------
-    >>> failure = FailureDescription(lambda path: None, lambda path: True)
-    >>> failure.start()
-    >>> failure.pytest_assertrepr_compare("==", 502, 500)
-    >>> len(failure.described()["failed"][0])
-    2
-    """
+    """A plugin that knows how a test failed: what was compared, and where the exception was raised."""
 
     def __init__(self, name_of: Callable[[str], str | None], is_test: Callable[[str], bool]):
         self._sides: list[tuple[object, object]] = []
@@ -289,10 +195,7 @@ class FailureDescription(FailedPhases):
     def described(self) -> Findings:
         """How the test failed.
 
-        Returns
-        -------
-        Findings
-            Digests of the sides of comparisons that failed, and where the exception was raised and passed through.
+        Digests of the sides of comparisons that failed, and where the exception was raised and passed through.
         """
         failed = [[_digest(left), _digest(right)] for left, right in self._sides]
         self._sides.clear()
@@ -300,15 +203,7 @@ class FailureDescription(FailedPhases):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
-        """Keep the sides of an assert that says what a value is; others say what holds for many values.
-
-        Parameters
-        ----------
-        op : str
-            How it compares.
-        left, right : object
-            What was compared.
-        """
+        """Keep the sides of an assert that says what a value is; others say what holds for many values."""
         if op in ("==", "is"):
             self._comparisons.pytest_assertrepr_compare(left, right)
 
@@ -327,25 +222,7 @@ class FailureDescription(FailedPhases):
 
 
 def make_state_kinds(name_of: Callable[[str], str | None], is_test: Callable[[str], bool]) -> dict[str, RunKind]:
-    """The kinds ``statements`` and ``memory``.
-
-    Parameters
-    ----------
-    name_of : callable
-        Gives the path of a file of the program relative to the workspace, None for any other.
-    is_test : callable
-        Whether a path is that of test code.
-
-    Returns
-    -------
-    dict of str to RunKind
-        Both follow the same statements.
-
-    Examples
-    --------
-    >>> list(make_state_kinds(lambda path: None, lambda path: False))
-    ['statements', 'memory']
-    """
+    """The kinds ``statements`` and ``memory``."""
     marks, failure = StatementMarks(), FailureDescription(name_of, is_test)
     return {"statements": NotingStatements(marks, failure), "memory": ChangingState(marks, failure)}
 

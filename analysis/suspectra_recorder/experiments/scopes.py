@@ -26,74 +26,23 @@ _Bound = dict[str, None]  # in the order in which they were bound last
 
 @dataclass
 class Scope:
-    r"""The local variables of one function.
+    """The local variables of one function."""
 
-    Parameters
-    ----------
-    parameters : tuple of str
-        Those that have a value of their own, the first one first.
-    bound : dict of int to tuple of str
-        By the identity of a statement, the names that are certainly bound before it, the one bound last first.
-    uses : dict of int to tuple of str
-        By the identity of a statement, the names that it reads and that more than one statement binds.
-    tracked : frozenset of str
-        These names; all statements that bind one can be seen.
-
-    Examples
-    --------
-    >>> function = ast.parse("def price(net):\n    vat = 20\n    net = net + vat").body[0]
-    >>> scope = scope_of(function)
-    >>> scope.parameters, scope.tracked, scope.bound[id(function.body[1])]
-    (('net',), frozenset({'net'}), ('vat', 'net'))
-    """
-
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...]  # those that have a value of their own, the first one first
+    # by the identity of a statement, the names that are certainly bound before it, the one bound last first
     bound: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    # by the identity of a statement, the names that it reads and that more than one statement binds
     uses: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    tracked: frozenset[str] = frozenset()
+    tracked: frozenset[str] = frozenset()  # these names; all statements that bind one can be seen
 
 
 def scope_of(function: Function) -> Scope:
-    r"""Look at the local variables of a function.
-
-    Parameters
-    ----------
-    function : ast.FunctionDef or ast.AsyncFunctionDef
-        Not changed.
-
-    Returns
-    -------
-    Scope
-        Without the variables of functions inside it.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def f(a):\n    if a:\n        b = 1\n    c = 2\n    return c")
-    >>> function = tree.body[0]
-    >>> scope_of(function).bound[id(function.body[2])]
-    ('c', 'a')
-    """
+    """Look at the local variables of a function."""
     return _Analysis(function).scope
 
 
 def target_names(target: ast.expr) -> tuple[str, ...]:
-    """The variables that a target binds.
-
-    Parameters
-    ----------
-    target : ast.expr
-        Of an assignment, a loop or a ``with``.
-
-    Returns
-    -------
-    tuple of str
-        Empty for attributes and items.
-
-    Examples
-    --------
-    >>> target_names(ast.parse("first, (second, *rest), cart.total = prices").body[0].targets[0])
-    ('first', 'second', 'rest')
-    """
+    """The variables that a target binds."""
     if isinstance(target, ast.Name):
         return (target.id,)
     if isinstance(target, (ast.Tuple, ast.List)):

@@ -19,57 +19,20 @@ NOTHING = -1
 
 
 class Statement(NamedTuple):
-    """A statement of a function: lines from 1.
+    """A statement of a function: lines from 1."""
 
-    Parameters
-    ----------
-    line, end_line : int
-        Where it begins, and where that ends which is evaluated before any statement inside of it.
-    block : int
-        The first statement of the list of statements that it is in; a number in the source.
-    owner : int
-        The statement that this list belongs to, `NOTHING` for the body of a function; a number in the source.
-
-    Examples
-    --------
-    >>> Statement(3, 3, block=1, owner=0).owner
-    0
-    """
-
-    line: int
-    end_line: int
-    block: int
-    owner: int
+    line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
+    end_line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
+    block: int  # the first statement of the list of statements that it is in; a number in the source
+    owner: int  # the statement that this list belongs to, `NOTHING` for the body of a function; a number in the source
 
 
 def insert_statement_marks(tree: ast.Module, name: str, first: int) -> list[Statement]:
-    r"""Mark the statements of all functions of a source.
+    """Mark the statements of all functions of a source.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The source; changed in place.
-    name : str
-        The string that stands for the marks; nowhere else in the source.
-    first : int
-        The number of its first statement.
+    Its statements, by number from `first` on.
 
-    Returns
-    -------
-    list of Statement
-        Its statements, by number from `first` on.
-
-    Raises
-    ------
-    RecursionError
-        When the source is nested too deeply.
-
-    Examples
-    --------
-    >>> import ast
-    >>> tree = ast.parse("def f(a):\n    if a:\n        return 1\n    return 2\n")
-    >>> [(one.line, one.block, one.owner) for one in insert_statement_marks(tree, "marks", 0)]
-    [(2, 0, -1), (3, 1, 0), (4, 0, -1)]
+    Raises RecursionError when the source is nested too deeply.
     """
     marking = _Marking(name, first)
     for node in tree.body:

@@ -23,40 +23,10 @@ _MAX_FRAMES = 20
 
 
 class AlteringStates(RunKind):
-    r"""Decisions are switched, values replaced, some of them by symbols, and the outcome of other decisions watched.
+    """Decisions are switched, values replaced, some of them by symbols, and the outcome of other decisions watched.
 
     A job has ``"switched"`` and ``"watched"``, lists of path, number and instance of a decision; ``"replaced"``, a list
     of mappings with the fields of `Replacement`; and ``"compare"``, which asks for the distances of comparisons.
-
-    Parameters
-    ----------
-    values : AssignedValues
-        Those of this process.
-    board : Switchboard
-        Its decisions.
-    rounds : LoopRounds, optional
-        What counts the rounds of loops in test code, if anything does.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> values, board = AssignedValues(), Switchboard()
-    >>> hook = ExperimentHook(Scope(str(folder)), [values, board])
-    >>> source = b"def price(free):\n    vat = 20\n    return 0 if free else 100 + vat\n"
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
-    >>> kind = AlteringStates(values, board)
-    >>> board.limit(100)
-    >>> vat = {"path": "price.py", "number": 0, "instance": 1, "part": [], "text": "i7", "symbol": ""}
-    >>> switched = [("price.py", 0, 1)]
-    >>> kind.apply({"kind": "states", "replaced": [vat], "switched": switched, "watched": [], "compare": False})
-    >>> space["price"](True)
-    107
-    >>> kind.take_back()["reached"]
-    2
-    >>> space["price"](True)
-    0
     """
 
     def __init__(self, values: AssignedValues, board: Switchboard, rounds: LoopRounds | None = None):
@@ -102,30 +72,14 @@ class AlteringStates(RunKind):
 
 
 class _FailurePlace(FailedPhases):
-    """A plugin that knows where a test failed, and which constraint was met last then.
-
-    Attributes
-    ----------
-    last : int
-        The index of the constraint; -1 for none.
-    frames : list of tuple
-        File and line of the calls that led to the failure, the outermost first.
-    rounds : list of tuple
-        File and line of each loop in test code, and how many rounds had begun.
-    """
+    """A plugin that knows where a test failed, and which constraint was met last then."""
 
     def __init__(self, rounds: LoopRounds) -> None:
         self._counted = rounds
         self.start(SymbolicPath())
 
     def start(self, path: SymbolicPath) -> None:
-        """Expect the failure of a run.
-
-        Parameters
-        ----------
-        path : SymbolicPath
-            Of that run.
-        """
+        """Expect the failure of a run."""
         self._path = path
         self.last = -1
         self.frames: list[tuple[str, int]] = []

@@ -16,33 +16,7 @@ _names = type.__dict__["__dict__"].__get__
 
 
 class Stores:
-    """Where the attributes of a class's instances are stored.
-
-    Parameters
-    ----------
-    bases : tuple of type
-        The class, and those it inherits from, in the order of its lookups.
-
-    Attributes
-    ----------
-    final : bool
-        Whether no copy of an instance can be made.
-
-    Examples
-    --------
-    >>> class Cart:
-    ...     def __init__(self):
-    ...         self.price = 2
-    ...     def __getattribute__(self, name):
-    ...         raise AssertionError
-    >>> stores, cart = Stores.from_class(Cart, Cart.__mro__), Cart()
-    >>> stores.put(cart, "free", True)
-    >>> stores.read(cart)
-    {'price': 2, 'free': True}
-    >>> stores.remove(cart, "free")
-    >>> stores.read(stores.copy(Cart, stores.read(cart)))
-    {'price': 2}
-    """
+    """Where the attributes of a class's instances are stored."""
 
     def __init__(self, bases: tuple[type, ...]):
         self.dictionary: Any = None
@@ -62,37 +36,13 @@ class Stores:
 
     @classmethod
     def from_class(cls, owner: type, bases: tuple[type, ...]) -> Stores:
-        """Look at a class once.
-
-        Parameters
-        ----------
-        owner : type
-            The class.
-        bases : tuple of type
-            It, and those it inherits from.
-
-        Returns
-        -------
-        Stores
-            The same one each time.
-        """
+        """Look at a class once."""
         if id(owner) not in _known:
             _known[id(owner)] = owner, cls(bases)
         return _known[id(owner)][1]
 
     def read(self, value: object) -> dict[str, object]:
-        """What an instance has stored.
-
-        Parameters
-        ----------
-        value : object
-            The instance.
-
-        Returns
-        -------
-        dict of str to object
-            By the names of its attributes.
-        """
+        """What an instance has stored."""
         attributes: dict[str, object] = {}
         if self.dictionary is not None:
             stored = self.dictionary.__get__(value)
@@ -108,17 +58,7 @@ class Stores:
     def copy(self, cls: type, attributes: dict[str, object]) -> object:
         """Make an instance that has stored something.
 
-        Parameters
-        ----------
-        cls : type
-            Its class.
-        attributes : dict of str to object
-            What it stores.
-
-        Returns
-        -------
-        object
-            `UNCHANGED` where Python has to be asked by the class.
+        `UNCHANGED` where Python has to be asked by the class.
         """
         try:
             made: Any = object.__new__(cls)
@@ -131,19 +71,7 @@ class Stores:
     def put(self, value: object, name: str, new: object) -> None:
         """Let an instance store something.
 
-        Parameters
-        ----------
-        value : object
-            The instance; changed.
-        name : str
-            The attribute.
-        new : object
-            What it is from then on.
-
-        Raises
-        ------
-        AttributeError
-            When there is no place for it.
+        Raises AttributeError when there is no place for it.
         """
         if name in self.slots:
             self.slots[name].__set__(value, new)
@@ -155,17 +83,7 @@ class Stores:
     def remove(self, value: object, name: str) -> None:
         """Let an instance store an attribute no more.
 
-        Parameters
-        ----------
-        value : object
-            The instance; changed.
-        name : str
-            The attribute.
-
-        Raises
-        ------
-        AttributeError
-            When it has none, or no place for any.
+        Raises AttributeError when it has none, or no place for any.
         """
         if name in self.slots:
             self.slots[name].__delete__(value)

@@ -37,18 +37,7 @@ ValueT = TypeVar("ValueT")
 
 
 class StepsSpent(BaseException):
-    """A run made as many decisions as it may: it is probably caught in a loop.
-
-    Examples
-    --------
-    >>> board = Switchboard()
-    >>> board.limit(steps=1)
-    >>> board.decide(0, True)
-    True
-    >>> board.decide(0, True)
-    Traceback (most recent call last):
-    suspectra_recorder.experiments.switchboard.StepsSpent
-    """
+    """A run made as many decisions as it may: it is probably caught in a loop."""
 
 
 def _no_mark() -> int:
@@ -56,86 +45,14 @@ def _no_mark() -> int:
 
 
 class Switchboard(Pausable, Instrument):
-    r"""The decisions of a process; instrumented code has it as a constant.
-
-    Attributes
-    ----------
-    decide : callable
-        Gives the truth with which the program goes on, from the number of a decision and how it comes out.
-    sources : NumberedSources of Site
-        The loaded sources, with their decisions.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> board = Switchboard()
-    >>> hook = ExperimentHook(Scope(str(folder)), [board])
-    >>> space = {}
-    >>> source = b"def price(free):\n    return 0 if free else 20\n"
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
-    >>> price = space["price"]
-    >>> board.limit(steps=100)
-    >>> decisions = board.note()
-    >>> price(True), decisions.tolist()
-    (0, [1])
-    >>> board.listen(lambda decision: print("number", decision // 2, "was", bool(decision % 2)))
-    >>> price(False)
-    number 0 was False
-    20
-    >>> board.listen_by_thread(lambda: print)
-    >>> price(False)
-    0
-    20
-
-    The decision comes out the other way, here or in a fork:
-
-    >>> switched = board.switch([Point("price.py", 0, EVERY)])
-    >>> price(False), switched().times
-    (0, 1)
-    >>> board.listen(lambda decision: print("number", decision // 2, "was", bool(decision % 2)))
-    >>> turned = board.turn([Point("price.py", 0, instance=1)])
-    >>> price(False), price(False), turned()
-    number 0 was True
-    number 0 was False
-    (0, 20, 1)
-    >>> board.limit(steps=100)
-    >>> in_fork = board.fork([Point("price.py", 0, instance=1)], lambda job: True)
-    >>> price(False), in_fork()
-    (0, True)
-    >>> board.stopped
-    False
-    >>> board.leave()
-
-    Operands are kept until it is known whether they are the value of ``a or b``:
-
-    >>> board.keep("a"), board.take()
-    ('a', 'a')
-    >>> board.keep("a")
-    'a'
-    >>> board.drop()
-    >>> switched = board.switch([Point("price.py", 0, EVERY)])
-    >>> board.choose(0, board.keep(True)), board.take()
-    (False, False)
-    >>> board.leave()
-
-    Where a failure is explained, decisions only count for the limit:
-
-    >>> board.limit(steps=100)
-    >>> decisions = board.note()
-    >>> board.begin_pause()
-    >>> price(True), decisions.tolist()
-    (0, [])
-    >>> board.end_pause()
-    >>> price(True), decisions.tolist()
-    (0, [1])
-    """
+    """The decisions of a process; instrumented code has it as a constant."""
 
     def __init__(self) -> None:
         super().__init__()
+        # gives the truth with which the program goes on, from the number of a decision and how it comes out
         self.decide: Decide = _as_it_is
         self._decide: Decide = _as_it_is  # what `decide` is when no thread pauses
-        self.sources: NumberedSources[Site] = NumberedSources()
+        self.sources: NumberedSources[Site] = NumberedSources()  # the loaded sources, with their decisions
         self._kept: dict[int, list[object]] = {}  # values of operands until they are taken, by thread
         self._limit = _Limit(0)
 
@@ -145,29 +62,12 @@ class Switchboard(Pausable, Instrument):
         return self._limit.stopped
 
     def keep(self, value: ValueT) -> ValueT:
-        """Keep the value of an operand until it is known whether it is the value of the whole.
-
-        Parameters
-        ----------
-        value : object
-            What the operand is.
-
-        Returns
-        -------
-        object
-            The same.
-        """
+        """Keep the value of an operand until it is known whether it is the value of the whole."""
         self._kept.setdefault(_thread.get_ident(), []).append(value)
         return value
 
     def take(self) -> object:
-        """The operand that was kept last in this thread.
-
-        Returns
-        -------
-        object
-            It is kept no longer.
-        """
+        """The operand that was kept last in this thread."""
         return self._kept[_thread.get_ident()].pop()
 
     def choose(self, number: int, taken: bool) -> bool:
@@ -175,18 +75,6 @@ class Switchboard(Pausable, Instrument):
 
         Otherwise ``a.size == b.size and …`` that comes out false would be true. But of ``x or default`` an ``x`` such
         as 0 or an empty string stays what it is: to take it for missing is the usual fault there.
-
-        Parameters
-        ----------
-        number : int
-            Of the decision.
-        taken : bool
-            Whether the operand is true.
-
-        Returns
-        -------
-        bool
-            The truth with which the program goes on.
         """
         chosen = self.decide(number, taken)
         if chosen is not taken:
@@ -205,13 +93,7 @@ class Switchboard(Pausable, Instrument):
         return partial(self.sources.add, path, sites)
 
     def limit(self, steps: int) -> None:
-        """Count decisions from now on.
-
-        Parameters
-        ----------
-        steps : int
-            How many there may be until the next call of :meth:`leave`.
-        """
+        """Count decisions from now on."""
         limit = self._limit = _Limit(steps)
 
         def decide(number: int, taken: bool) -> bool:
@@ -251,11 +133,8 @@ class Switchboard(Pausable, Instrument):
     def note(self) -> array[int]:
         """Note all decisions from now on, besides counting them.
 
-        Returns
-        -------
-        array of int
-            Grows: for each decision twice its number, and 1 more where it came out true, with the number of its thread
-            in the bits above `THREAD_BITS`; the first thread has 0. Of more than `MAX_DECISIONS` the first are noted.
+        Grows: for each decision twice its number, and 1 more where it came out true, with the number of its thread in
+        the bits above `THREAD_BITS`; the first thread has 0. Of more than `MAX_DECISIONS` the first are noted.
         """
         decisions, threads, own_thread = array("Q"), count(), _Local()
 
@@ -271,13 +150,7 @@ class Switchboard(Pausable, Instrument):
         return decisions
 
     def listen(self, note: Callable[[int], object]) -> None:
-        """Call a function with each decision from now on, besides counting them.
-
-        Parameters
-        ----------
-        note : callable
-            Gets twice the number of the decision, and 1 more where it came out true.
-        """
+        """Call a function with each decision from now on, besides counting them."""
         limit = self._limit
 
         def decide(number: int, taken: bool) -> bool:
@@ -290,13 +163,7 @@ class Switchboard(Pausable, Instrument):
         self._use(decide)
 
     def listen_by_thread(self, listener: Callable[[], Callable[[int], object]]) -> None:
-        """Call a function of its own for each thread with each decision from now on, besides counting them.
-
-        Parameters
-        ----------
-        listener : callable
-            Gives the function for the present thread, which gets what that of :meth:`listen` gets.
-        """
+        """Call a function of its own for each thread with each decision from now on, besides counting them."""
         limit, get_ident = self._limit, _thread.get_ident
         by_thread: dict[int, Callable[[int], object]] = {}
 
@@ -315,22 +182,7 @@ class Switchboard(Pausable, Instrument):
     def switch(
         self, switched: Sequence[Point], watched: Sequence[Point] = (), mark: Callable[[], int] = _no_mark
     ) -> Callable[[], Switched]:
-        """Let decisions come out the other way from now on, besides counting all.
-
-        Parameters
-        ----------
-        switched : sequence of Point
-            Which of them, and when. Their sources need not be loaded yet.
-        watched : sequence of Point
-            Decisions whose outcome is asked for; none with `EVERY`.
-        mark : callable
-            Called when a watched decision is made; what it gives is returned with the outcome.
-
-        Returns
-        -------
-        callable
-            Gives what came of it.
-        """
+        """Let decisions come out the other way from now on, besides counting all."""
         switches: dict[int, dict[int, Point]] = {}  # by number and time
         watches: dict[int, dict[int, int]] = {}  # indices into `watched` by number and time
         passed: dict[int, int] = {}
@@ -373,18 +225,7 @@ class Switchboard(Pausable, Instrument):
         return answer
 
     def turn(self, turned: Sequence[Point]) -> Callable[[], int]:
-        """Let decisions come out the other way from now on; whoever listens hears how they come out then.
-
-        Parameters
-        ----------
-        turned : sequence of Point
-            Which of them, and when. Their sources need not be loaded yet.
-
-        Returns
-        -------
-        callable
-            Gives how often one was turned.
-        """
+        """Let decisions come out the other way from now on; whoever listens hears how they come out then."""
         waiting: dict[int, dict[int, Point]] = {}  # by number and time
         passed: dict[int, int] = {}
         times_turned = 0
@@ -411,20 +252,7 @@ class Switchboard(Pausable, Instrument):
         return lambda: times_turned
 
     def fork(self, jobs: Sequence[Point], fork: Callable[[int], bool]) -> Callable[[], bool]:
-        """Switch each decision of a list in a fork of this process; here they come out as they do.
-
-        Parameters
-        ----------
-        jobs : sequence of Point
-            The decisions. `EVERY` begins with the first time.
-        fork : callable
-            Forks this process for a job. True in the fork.
-
-        Returns
-        -------
-        callable
-            Tells whether this process is a fork.
-        """
+        """Switch each decision of a list in a fork of this process; here they come out as they do."""
         waiting: dict[int, dict[int, list[int]]] = {}  # jobs by the number and the time of their decision
         passed: dict[int, int] = {}
         always: Point | None = None  # of a fork, where that is to come out in some way from now on

@@ -34,34 +34,12 @@ Term = Any
 
 
 class SymbolicPath:
-    """The constraints of one run.
-
-    Parameters
-    ----------
-    position : callable, optional
-        How many events the run has.
-
-    Attributes
-    ----------
-    constraints : list of tuple
-        Each once: a term, and whether it was true.
-    last : int
-        The index of the one that was met last; -1 for none.
-    positions : list of int
-        For each constraint how many events the run had when it was met.
-
-    Examples
-    --------
-    >>> path = SymbolicPath()
-    >>> number = path.symbol("a", 3)
-    >>> number + 1 < 5, number, path.constraints
-    (True, 3, [(('<', ('+', ('symbol', 'a', 'int'), 1), 5), True)])
-    """
+    """The constraints of one run."""
 
     def __init__(self, position: Callable[[], int] = int) -> None:
-        self.constraints: list[tuple[Term, bool]] = []
-        self.positions: list[int] = []
-        self.last = -1
+        self.constraints: list[tuple[Term, bool]] = []  # each once: a term, and whether it was true
+        self.positions: list[int] = []  # for each constraint how many events the run had when it was met
+        self.last = -1  # the index of the one that was met last; -1 for none
         self.closed = False
         self._position = position
         self._index: dict[tuple[Term, bool], int] = {}
@@ -69,90 +47,24 @@ class SymbolicPath:
     def symbol(self, name: str, value: object) -> object:
         """Make a value symbolic.
 
-        Parameters
-        ----------
-        name : str
-            Of the symbol.
-        value : object
-            Any value.
-
-        Returns
-        -------
-        object
-            The value itself unless it is an ``int``, a ``float`` or a ``str``.
+        The value itself unless it is an `int`, a `float` or a `str`.
         """
         cls = _SYMBOLIC.get(type(value)) if type(value) in _SYMBOLIC else None
         return value if cls is None else _made(cls, value, ("symbol", name, type(value).__name__), 1, self)
 
     def flag(self, name: str, value: bool) -> object:
-        """Make a truth symbolic.
-
-        Parameters
-        ----------
-        name : str
-            Of the symbol, which is 0 or 1 in terms.
-        value : bool
-            Any truth.
-
-        Returns
-        -------
-        object
-            Like the truth for everything but ``is``.
-
-        Examples
-        --------
-        >>> SymbolicPath().flag("member", True)
-        True
-        """
+        """Make a truth symbolic."""
         return _made(_SymbolicBool, value, ("symbol", name, "int"), 1, self)
 
     def number(self, value: int, term: Term, size: int) -> object:
         """Make an integer that was computed from symbols in another way than by arithmetic.
 
-        Parameters
-        ----------
-        value : int
-            In this run.
-        term : tuple
-            How it was computed.
-        size : int
-            Operators of the term.
-
-        Returns
-        -------
-        int
-            A plain one if the term is too large.
-
-        Examples
-        --------
-        >>> SymbolicPath().number(3, ("negative", ("symbol", "a", "int")), 2) + 1
-        4
+        A plain one if the term is too large.
         """
         return _made(_SymbolicInt, value, term, size, self)
 
     def ask(self, term: Term, truth: bool) -> bool:
-        """Note a constraint.
-
-        Parameters
-        ----------
-        term : tuple
-            What was compared.
-        truth : bool
-            How that came out.
-
-        Returns
-        -------
-        bool
-            The same truth.
-
-        Examples
-        --------
-        >>> path = SymbolicPath()
-        >>> path.ask((">", ("symbol", "x", "int"), 3), truth=False)
-        False
-        >>> path.constraints, path.last
-        ([(('>', ('symbol', 'x', 'int'), 3), False)], 0)
-        """
+        """Note a constraint."""
         if not self.closed:
             key = (term, truth)
             index = self._index.get(key)
@@ -237,34 +149,12 @@ class _SymbolicStr(_Symbolic, str):
         return self._ask("contains", other, found)
 
     def startswith(self, *arguments: Any) -> bool:
-        """Whether it begins with a text.
-
-        Parameters
-        ----------
-        *arguments : object
-            As of ``str.startswith``; the constraint is noted if there is only a text.
-
-        Returns
-        -------
-        bool
-            Of the value in this run.
-        """
+        """Whether it begins with a text."""
         found = str.startswith(self, *arguments)
         return self._ask("starts", arguments[0], found) if len(arguments) == 1 else found
 
     def endswith(self, *arguments: Any) -> bool:
-        """Whether it ends with a text.
-
-        Parameters
-        ----------
-        *arguments : object
-            As of ``str.endswith``; the constraint is noted if there is only a text.
-
-        Returns
-        -------
-        bool
-            Of the value in this run.
-        """
+        """Whether it ends with a text."""
         found = str.endswith(self, *arguments)
         return self._ask("ends", arguments[0], found) if len(arguments) == 1 else found
 
@@ -295,20 +185,7 @@ _PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 def plain_number(value: Any) -> Any:
     """The value that a symbolic one has in this run.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    object
-        Of Python's own type where it was symbolic.
-
-    Examples
-    --------
-    >>> plain_number(SymbolicPath().flag("a", True)), plain_number("b")
-    (True, 'b')
+    Of Python's own type where it was symbolic.
     """
     return int.__bool__(value) if isinstance(value, _SymbolicBool) else _plain(value)
 
@@ -316,24 +193,7 @@ def plain_number(value: Any) -> Any:
 def number_of(value: object) -> tuple[SymbolicPath | None, Term, int]:
     """What a symbolic integer is computed from.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    path : SymbolicPath or None
-        None for anything but a symbolic integer.
-    term : tuple
-        How it is computed.
-    size : int
-        Operators of the term.
-
-    Examples
-    --------
-    >>> number_of(3)[0], number_of(SymbolicPath().symbol("a", 3))[1]
-    (None, ('symbol', 'a', 'int'))
+    None for anything but a symbolic integer.
     """
     return (value.path, value.term, value.size) if isinstance(value, _SymbolicInt) else (None, value, 1)
 

@@ -13,20 +13,7 @@ __builtins__ = own.builtins
 def all_of(terms: Sequence[Term]) -> Term:
     """Whether all truths hold.
 
-    Parameters
-    ----------
-    terms : sequence of term or bool
-        Truths.
-
-    Returns
-    -------
-    term or bool
-        A plain truth if that is known.
-
-    Examples
-    --------
-    >>> all_of([True, True]), all_of([("<", 1, 2), True]), all_of([("<", 1, 2), False])
-    (True, ('<', 1, 2), False)
+    A plain truth if that is known.
     """
     if any(term is False for term in terms):
         return False
@@ -36,20 +23,7 @@ def all_of(terms: Sequence[Term]) -> Term:
 def any_of(terms: Sequence[Term]) -> Term:
     """Whether one of some truths holds.
 
-    Parameters
-    ----------
-    terms : sequence of term or bool
-        Truths.
-
-    Returns
-    -------
-    term or bool
-        A plain truth if that is known.
-
-    Examples
-    --------
-    >>> any_of([]), any_of([("<", 1, 2), False])
-    (False, ('<', 1, 2))
+    A plain truth if that is known.
     """
     if any(term is True for term in terms):
         return True
@@ -57,28 +31,7 @@ def any_of(terms: Sequence[Term]) -> Term:
 
 
 def ask(path: SymbolicPath, term: Term, truth: bool) -> bool:
-    """Note a constraint, unless it is known how it comes out.
-
-    Parameters
-    ----------
-    path : SymbolicPath
-        Where it is noted.
-    term : term or bool
-        What was asked.
-    truth : bool
-        How that came out.
-
-    Returns
-    -------
-    bool
-        The same truth.
-
-    Examples
-    --------
-    >>> path = SymbolicPath()
-    >>> ask(path, True, True), path.constraints
-    (True, [])
-    """
+    """Note a constraint, unless it is known how it comes out."""
     return path.ask(term, truth) if isinstance(term, tuple) else truth
 
 
@@ -92,20 +45,7 @@ def _chained(sign: str, terms: Sequence[Term], otherwise: bool) -> Term:
 def equal(left: Term, right: Term) -> Term:
     """Whether two numbers are equal.
 
-    Parameters
-    ----------
-    left, right : term
-        Numbers.
-
-    Returns
-    -------
-    term or bool
-        A plain truth if that is known.
-
-    Examples
-    --------
-    >>> equal(97, 98), equal(("symbol", "t", "int"), 98)
-    (False, ('==', ('symbol', 't', 'int'), 98))
+    A plain truth if that is known.
     """
     if isinstance(left, tuple) or isinstance(right, tuple):
         return True if left == right else ("==", left, right)
@@ -115,22 +55,7 @@ def equal(left: Term, right: Term) -> Term:
 def within(code: Term, *ranges: tuple[int, int]) -> Term:
     """Whether a number is in one of some ranges.
 
-    Parameters
-    ----------
-    code : term
-        The number.
-    *ranges : (int, int)
-        First and last number of each.
-
-    Returns
-    -------
-    term or bool
-        A plain truth if that is known.
-
-    Examples
-    --------
-    >>> within(50, (48, 57)), within(("symbol", "t", "int"), (48, 57))[0]
-    (True, 'and')
+    A plain truth if that is known.
     """
     if not isinstance(code, tuple):
         return any(first <= code <= last for first, last in ranges)
@@ -140,19 +65,6 @@ def within(code: Term, *ranges: tuple[int, int]) -> Term:
 def negated(term: Term) -> Term:
     """The opposite of a truth.
 
-    Parameters
-    ----------
-    term : term or bool
-        A truth.
-
-    Returns
-    -------
-    term or bool
-        A plain truth if that is known.
-
-    Examples
-    --------
-    >>> negated(True), negated(("<", 1, 2))
-    (False, ('not', ('<', 1, 2)))
+    A plain truth if that is known.
     """
     return ("not", term) if isinstance(term, tuple) else not term

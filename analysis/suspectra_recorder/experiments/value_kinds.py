@@ -17,13 +17,7 @@ __builtins__ = own.builtins
 
 
 class _Replacing(RunKind):
-    """Another value is assigned: see `Replacement`; ``"compare"`` asks for the distances of comparisons.
-
-    Parameters
-    ----------
-    values : AssignedValues
-        Those of this process.
-    """
+    """Another value is assigned: see `Replacement`; ``"compare"`` asks for the distances of comparisons."""
 
     def __init__(self, values: AssignedValues):
         self.instrument = self._values = values
@@ -43,13 +37,7 @@ class _Replacing(RunKind):
 
 
 class _Noting(RunKind):
-    """The program as it is, with its values.
-
-    Parameters
-    ----------
-    values : AssignedValues
-        Those of this process.
-    """
+    """The program as it is, with its values."""
 
     def __init__(self, values: AssignedValues):
         self._values = values
@@ -67,25 +55,6 @@ class _Noting(RunKind):
 
 
 def make_value_kinds(board: Switchboard, rounds: LoopRounds | None = None) -> dict[str, RunKind]:
-    """The kinds ``value``, ``values`` and ``states``.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    rounds : LoopRounds, optional
-        What counts the rounds of loops in test code, for the kind ``states``.
-
-    Returns
-    -------
-    dict of str to RunKind
-        All about the same values.
-
-    Examples
-    --------
-    >>> kinds = make_value_kinds(Switchboard())
-    >>> list(kinds), kinds["value"].instrument is not None
-    (['value', 'values', 'states'], True)
-    """
+    """The kinds ``value``, ``values`` and ``states``."""
     values = AssignedValues()
     return {"value": _Replacing(values), "values": _Noting(values), "states": AlteringStates(values, board, rounds)}

@@ -19,25 +19,11 @@ _OWN_DECORATORS = frozenset(
 
 
 def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    r"""Iterate over the nodes of a statement, without nested statements and annotations.
+    """Iterate over the nodes of a statement, without nested statements and annotations.
 
     Annotations may be converted to strings or never be evaluated, so they get no probes.
 
-    Parameters
-    ----------
-    statement : ast.stmt
-        Any statement.
-
-    Yields
-    ------
-    ast.AST
-        In no particular order.
-
-    Examples
-    --------
-    >>> loop = ast.parse("for price in prices:\n    pay(price)").body[0]
-    >>> [node.id for node in expressions(loop) if isinstance(node, ast.Name)]
-    ['price', 'prices']
+    In no particular order.
     """
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -53,20 +39,7 @@ def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
 def constant_test(test: ast.expr) -> bool | None:
     """Return the value of a condition if the compiler knows it.
 
-    Parameters
-    ----------
-    test : ast.expr
-        The condition.
-
-    Returns
-    -------
-    bool or None
-        None if it is only known at run time.
-
-    Examples
-    --------
-    >>> [constant_test(ast.parse(text, mode="eval").body) for text in ("1", "not True", "__debug__ and 0", "paid")]
-    [True, False, False, None]
+    None if it is only known at run time.
     """
     match test:
         case ast.Constant(value=value):
@@ -84,27 +57,11 @@ def constant_test(test: ast.expr) -> bool | None:
 
 
 def left_alone(tree: ast.Module, *, compares: bool) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
-    r"""Find functions that do nothing and whose code somebody may compare with that of another such function.
+    """Find functions that do nothing and whose code somebody may compare with that of another such function.
 
     A decorator may refuse a function whose body is not empty, and know no better than to look at its bytecode.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The syntax tree of a source.
-    compares : bool
-        Whether the source itself may compare bytecode; then all of its functions that do nothing are found.
-
-    Returns
-    -------
-    set of ast.FunctionDef or ast.AsyncFunctionDef
-        Else those with a decorator, unless Python's own are all that they have.
-
-    Examples
-    --------
-    >>> text = "@machine.input()\ndef pay(): 'Pay.'\n@property\ndef vat(): pass\n@machine.output()\ndef say(): print()"
-    >>> [node.name for node in left_alone(ast.parse(text), compares=False)]
-    ['pay']
+    Else those with a decorator, unless Python's own are all that they have.
     """
     found = set()
     waiting: list[ast.AST] = [tree]
@@ -122,28 +79,7 @@ def left_alone(tree: ast.Module, *, compares: bool) -> set[ast.FunctionDef | ast
 def outside_of(
     functions: Collection[ast.FunctionDef | ast.AsyncFunctionDef], lines: list[int], first: Callable[[int], int]
 ) -> list[int]:
-    r"""Leave out the statements in the bodies of some functions.
-
-    Parameters
-    ----------
-    functions : collection of ast.FunctionDef or ast.AsyncFunctionDef
-        The functions, from :func:`left_alone`.
-    lines : list of int
-        The first lines of the statements of a source.
-    first : callable
-        Gives the first line of the statement that a line belongs to.
-
-    Returns
-    -------
-    list of int
-        With the lines of the definitions themselves.
-
-    Examples
-    --------
-    >>> tree = ast.parse("@machine.input()\ndef pay():\n    pass\nprint()")
-    >>> outside_of(left_alone(tree, compares=False), [1, 2, 3, 4], first=int)
-    [1, 2, 4]
-    """
+    """Leave out the statements in the bodies of some functions."""
     bodies = {first(inner.lineno) for node in functions for inner in node.body}
     bodies.difference_update(first(node.lineno) for node in functions)
     return [line for line in lines if line not in bodies] if bodies else lines
@@ -164,24 +100,9 @@ def _is_own_decorator(decorator: ast.expr) -> bool:
 
 
 def leaves(body: Sequence[ast.stmt]) -> bool:
-    r"""Whether control never reaches the end of a block.
+    """Whether control never reaches the end of a block.
 
-    Parameters
-    ----------
-    body : sequence of ast.stmt
-        The block.
-
-    Returns
-    -------
-    bool
-        True only if its last statement shows it.
-
-    Examples
-    --------
-    >>> leaves(ast.parse("if paid:\n    raise PaidTwice\nelse:\n    raise NotPaid").body)
-    True
-    >>> leaves(ast.parse("if paid:\n    raise PaidTwice").body)
-    False
+    True only if its last statement shows it.
     """
     match body:
         case [*_, ast.Return() | ast.Raise() | ast.Break() | ast.Continue()]:
@@ -192,24 +113,9 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def has_break(body: Sequence[ast.AST]) -> bool:
-    r"""Whether a loop's body contains a ``break`` of that loop.
+    """Whether a loop's body contains a ``break`` of that loop.
 
-    Parameters
-    ----------
-    body : sequence of ast.AST
-        The body of the loop.
-
-    Returns
-    -------
-    bool
-        False if there are only breaks of inner loops.
-
-    Examples
-    --------
-    >>> has_break(ast.parse("while True:\n    if paid: break").body[0].body)
-    True
-    >>> has_break(ast.parse("while True:\n    for price in prices: break").body[0].body)
-    False
+    False if there are only breaks of inner loops.
     """
     for node in body:
         if isinstance(node, ast.Break):
@@ -223,26 +129,7 @@ def has_break(body: Sequence[ast.AST]) -> bool:
 
 
 def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
-    r"""Iterate over the jumps that lead out of a block.
-
-    Parameters
-    ----------
-    body : sequence of ast.AST
-        The block.
-    kinds : frozenset of type
-        The kinds to find, of ``return``, ``continue`` and ``break``.
-
-    Yields
-    ------
-    type
-        The kind of each.
-
-    Examples
-    --------
-    >>> body = ast.parse("for price in prices:\n    if paid: break\n    raise NotPaid").body
-    >>> [kind.__name__ for kind in exits(body, frozenset({ast.Break, ast.Raise}))]
-    ['Raise']
-    """
+    """Iterate over the jumps that lead out of a block."""
     for node in body:
         if type(node) in kinds:
             yield type(node)
@@ -254,25 +141,7 @@ def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
 
 
 def always_matches(case: ast.match_case) -> bool:
-    r"""Whether a case matches everything.
-
-    Parameters
-    ----------
-    case : ast.match_case
-        A case of a ``match``.
-
-    Returns
-    -------
-    bool
-        True for a name or ``_`` without a guard.
-
-    Examples
-    --------
-    >>> source = "match price:\n    case 0: pass\n    case other if other > 9: pass\n    case _: pass"
-    >>> match = ast.parse(source).body[0]
-    >>> [always_matches(case) for case in match.cases]
-    [False, False, True]
-    """
+    """Whether a case matches everything."""
     pattern: ast.pattern | None = case.pattern
     while isinstance(pattern, ast.MatchOr) or (isinstance(pattern, ast.MatchAs) and pattern.pattern):
         pattern = pattern.patterns[-1] if isinstance(pattern, ast.MatchOr) else pattern.pattern
@@ -280,24 +149,7 @@ def always_matches(case: ast.match_case) -> bool:
 
 
 def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    r"""Return the parameters that are never unbound while the function runs.
-
-    Parameters
-    ----------
-    node : ast.FunctionDef or ast.AsyncFunctionDef
-        The function.
-
-    Returns
-    -------
-    frozenset of str
-        Their names.
-
-    Examples
-    --------
-    >>> function = ast.parse("def price(vat, *rest):\n    del rest\n    total = vat").body[0]
-    >>> sure_names(function)
-    frozenset({'vat'})
-    """
+    """Return the parameters that are never unbound while the function runs."""
     arguments = node.args
     names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
     names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a}
@@ -310,25 +162,9 @@ def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
 
 
 def cannot_raise(statement: ast.stmt, sure: frozenset[str] | None) -> bool:
-    r"""Whether the next statement is reached whenever this one is.
+    """Whether the next statement is reached whenever this one is.
 
-    Parameters
-    ----------
-    statement : ast.stmt
-        Any statement.
-    sure : frozenset of str or None
-        The local names that are always bound; None at module and class level.
-
-    Returns
-    -------
-    bool
-        True only if the syntax shows it.
-
-    Examples
-    --------
-    >>> statements = ast.parse("total = vat\ntotal = rate\ntotal = vat + 1").body
-    >>> [cannot_raise(statement, frozenset({"vat"})) for statement in statements]
-    [True, False, False]
+    True only if the syntax shows it.
     """
     if sure is None:
         return False  # namespaces of modules and classes may be mappings of any kind

@@ -17,29 +17,10 @@ else:
 
 
 def decode_source(source: bytes) -> str:
-    r"""Decode a source like :func:`importlib.util.decode_source`, which imports modules when it is called.
+    """Decode a source like :func:`importlib.util.decode_source`, which imports modules when it is called.
 
-    Parameters
-    ----------
-    source : bytes
-        The file as it is on disk.
-
-    Returns
-    -------
-    str
-        Each line ends with a line feed.
-
-    Raises
-    ------
-    SyntaxError
-        If its declared encoding is unknown.
-    UnicodeDecodeError
-        If the source is not in its encoding.
-
-    Examples
-    --------
-    >>> decode_source("# coding: latin-1\r\nname = 'café'\r\n".encode("latin-1"))
-    "# coding: latin-1\nname = 'café'\n"
+    Raises SyntaxError if its declared encoding is unknown. Raises UnicodeDecodeError if the source is not in its
+    encoding.
     """
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     return io.IncrementalNewlineDecoder(None, True).decode(source.decode(encoding))

@@ -60,43 +60,10 @@ _COMPOUND = (ast.If, *LOOPS, *DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 def instrument(
     source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True
 ) -> tuple[ast.Module, ModuleMap]:
-    r"""Instrument a source: return its tree with probes, and the map of the probes.
+    """Instrument a source: return its tree with probes, and the map of the probes.
 
-    Parameters
-    ----------
-    source : bytes
-        The file as it is on disk.
-    path : str
-        Its name for compiler messages.
-    name : str
-        The placeholder of the object with the list of cells; it must not occur in the source.
-    counting : bool
-        Whether cells count how often they are passed, and conditions are recorded.
-    asserts : bool
-        Whether the conditions of asserts may be changed.
-
-    Returns
-    -------
-    tree : ast.Module
-        The tree with probes, to be compiled.
-    probes : ModuleMap
-        The map of the probes.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError
-        When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
-
-    Examples
-    --------
-    >>> tree, map = instrument(b"if paid:\n    price = 0\n", "price.py", "cells")
-    >>> print(ast.unparse(tree))
-    'cells'.target[0] = 1
-    if paid:
-        'cells'.target[1] = 1
-        price = 0
-    else:
-        'cells'.target[2] = 1
+    Raises SyntaxError, ValueError, RecursionError when Python itself cannot compile the source, or it is nested too
+    deeply to be rewritten.
     """
     with without_collecting():
         tree = parse(source, path)

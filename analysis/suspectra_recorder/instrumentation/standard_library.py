@@ -51,19 +51,6 @@ class StandardLibrary:
     """A context for imports by the recorder.
 
     No code of the program may run inside. If another thread is in such a context, this one does nothing.
-
-    Examples
-    --------
-    The program has a module of its own by the name of one of Python's:
-
-    >>> from types import ModuleType
-    >>> sys.modules["colorsys"] = ModuleType("colorsys")
-    >>> with StandardLibrary():
-    ...     import colorsys as own
-    >>> own.rgb_to_hsv(0, 0, 1)
-    (0.6666666666666666, 1.0, 1)
-    >>> hasattr(sys.modules.pop("colorsys"), "rgb_to_hsv")
-    False
     """
 
     def __enter__(self) -> None:

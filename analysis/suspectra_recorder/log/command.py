@@ -23,29 +23,6 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
     """Say how the tests of a run are run again: by pytest, by another known runner, or by a script, never with ``-c``.
 
     ``python -m pytest`` is not ``pytest``: it puts the current folder on the path.
-
-    Parameters
-    ----------
-    head : mapping of str to object
-        The recorded fields of the run.
-
-    Returns
-    -------
-    tuple of str
-        With those options of pytest that decide which tests it finds.
-
-    Examples
-    --------
-    >>> command_again({"runner": "unittest", "arguments": ["tests/all.py", "-v"]})
-    ('python', 'tests/all.py', '-v')
-    >>> command_again({"runner": "unittest", "arguments": ["/opt/bin/django-admin", "test", "shop"]})
-    ('django-admin', 'test', 'shop')
-    >>> command_again({"runner": "unittest", "arguments": ["-m", "shop.tests"]})
-    ('python', '-m', 'shop.tests')
-    >>> command_again({"arguments": []})
-    ('pytest',)
-    >>> command_again({"by_module": True, "arguments": ["-q", "--doctest-modules", "--doctest-glob", "*.txt", "src"]})
-    ('python', '-m', 'pytest', '--doctest-modules', '--doctest-glob=*.txt')
     """
     given = head.get("arguments")
     arguments = tuple(map(str, given)) if isinstance(given, list) else ()

@@ -43,30 +43,6 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
     """Drop logs without current records, and merge the others if there are many or they are mostly outdated.
 
     If anything fails, the logs are not changed.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the recording.
-    max_logs : int, optional
-        The number of logs above which they are merged.
-    min_waste : int, optional
-        The size of outdated records in bytes above which logs are merged.
-
-    Examples
-    --------
-    After two runs of the same test, only the log of the second one is left:
-
-    >>> from suspectra_recorder.log.frames import FrameKind, with_json
-    >>> from suspectra_recorder.log.writer import LogWriter
-    >>> for run in (1, 2):
-    ...     log = LogWriter(str(folder / f"{run}.log"))
-    ...     log.write(FrameKind.RUN, b'{"run": "%d", "started": %d}' % (run, run))
-    ...     log.write(FrameKind.TEST, with_json({"name": "test_total", "time": run}))
-    ...     log.close()
-    >>> compact(str(folder))
-    >>> os.listdir(folder)
-    ['2.log']
     """
     logs: list[_Log] = []
     try:

@@ -8,14 +8,7 @@ from suspectra_recorder.selection import SelectionFields
 
 
 class Greeting(TypedDict):
-    """What is said once the tests are collected.
-
-    Examples
-    --------
-    >>> greeting: Greeting = {"tests": 817, "once": ["a socket is open"], "unusable": "", "broken": False}
-    >>> greeting["once"]
-    ['a socket is open']
-    """
+    """What is said once the tests are collected."""
 
     tests: int
     """How many there are."""
@@ -28,14 +21,7 @@ class Greeting(TypedDict):
 
 
 class RunRequest(TypedDict):
-    """Some tests to run.
-
-    Examples
-    --------
-    >>> request: RunRequest = {"selection": {"left_out": {}, "chosen": ["test_price"]}, "progress": "/tmp/progress"}
-    >>> sorted(request)
-    ['progress', 'selection']
-    """
+    """Some tests to run."""
 
     selection: SelectionFields
     """Which ones, and in which order."""
@@ -44,14 +30,7 @@ class RunRequest(TypedDict):
 
 
 class RunAnswer(TypedDict, total=False):
-    """What became of a request. The last answer has the status; a fork that refuses it says so before.
-
-    Examples
-    --------
-    >>> answer: RunAnswer = {"status": 1, "processor": 0.2}
-    >>> answer["status"]
-    1
-    """
+    """What became of a request. The last answer has the status; a fork that refuses it says so before."""
 
     refused: str
     """Why only a fresh process can run the tests."""

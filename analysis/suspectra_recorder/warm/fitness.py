@@ -18,22 +18,7 @@ _TASKS, _DESCRIPTORS = "/proc/self/task", "/proc/self/fd"
 def unfit(own_descriptors: Collection[int]) -> Iterator[str]:
     """Find why this process must not be forked.
 
-    Parameters
-    ----------
-    own_descriptors : collection of int
-        Open files that are known to do no harm.
-
-    Yields
-    ------
-    str
-        A reason: threads, which only one process would have; sockets and files that are written, which both would use.
-
-    Examples
-    --------
-    >>> import socket
-    >>> with socket.socket() as opened:
-    ...     "a socket is open" in list(unfit(own_descriptors=()))
-    True
+    A reason: threads, which only one process would have; sockets and files that are written, which both would use.
     """
     if sys.platform != "linux":
         yield "system libraries may not survive a fork"

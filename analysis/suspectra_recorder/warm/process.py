@@ -48,26 +48,7 @@ _STOP_S = 0.5
 def start(manager: pytest.PytestPluginManager, settings: Settings) -> None:
     """Keep this process waiting once it has collected its tests.
 
-    Parameters
-    ----------
-    manager : pytest.PytestPluginManager
-        Where the plugin is registered.
-    settings : Settings
-        Of the recording, with the channel.
-
-    Raises
-    ------
-    UsageError
-        When there is no such channel: the command has closed what it inherited.
-
-    Examples
-    --------
-    >>> manager = pytest.PytestPluginManager()
-    >>> ours, theirs = socket.socketpair()
-    >>> start(manager, Settings(str(folder), channel=theirs.detach()))
-    >>> manager.has_plugin(NAME)
-    True
-    >>> ours.close()
+    Raises UsageError when there is no such channel: the command has closed what it inherited.
     """
     if manager.has_plugin(NAME):
         return
@@ -83,13 +64,7 @@ class _Gone(Exception):
 
 
 class _Warm:
-    """The plugin.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the recording.
-    """
+    """The plugin."""
 
     def __init__(self, settings: Settings):
         os.set_inheritable(settings.channel, False)

@@ -74,33 +74,15 @@ class CausesAnswer(TypedDict):
 
 
 class Spent(NamedTuple):
-    """What experiments have taken.
+    """What experiments have taken."""
 
-    Parameters
-    ----------
-    complete : bool
-        Whether everything was tried.
-    seconds : float
-        How long it took.
-    alterations : int
-        How many altered runs there were.
-    """
-
-    complete: bool
-    seconds: float
-    alterations: int = 0
+    complete: bool  # whether everything was tried
+    seconds: float  # how long it took
+    alterations: int = 0  # how many altered runs there were
 
 
 class Known:
-    """What is known without running anything.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    localized : Localized
-        Its ranking, with failure groups.
-    """
+    """What is known without running anything."""
 
     def __init__(self, root: Path, localized: Localized):
         self._root, self._localized = root, localized
@@ -151,16 +133,7 @@ def without_ranking(cause: str) -> RunAnswer:
 
 
 def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: int) -> InvestigationAnswer:
-    """Tell what makes failing tests pass.
-
-    Parameters
-    ----------
-    found : sequence of FindingAnswer
-        Best first, with texts as they are.
-    spent : Spent
-    budget : int
-        Characters that the answer may have.
-    """
+    """Tell what makes failing tests pass."""
     findings: list[FindingAnswer] = [
         {"place": as_place(one["place"]), "rank": one["rank"], "findings": _first(one["findings"])}
         for one in found[:MAX_FINDINGS]
@@ -190,20 +163,9 @@ def causes_answer(
     spent: Spent,
     budget: int,
     *,
-    fails_later: bool,
+    fails_later: bool,  # whether the test does not pass with other values of these states, but only fails later
 ) -> CausesAnswer:
-    """Tell the causes of a failure.
-
-    Parameters
-    ----------
-    roots, transitive, around : sequence of StateAnswer
-        The states that are probably the cause, those that are wrong because of them, and those nearby.
-    spent : Spent
-    budget : int
-        Characters that the answer may have.
-    fails_later : bool
-        Whether the test does not pass with other values of these states, but only fails later.
-    """
+    """Tell the causes of a failure."""
 
     def answer(most: int) -> CausesAnswer:
         return {

@@ -16,20 +16,11 @@ from suspectra_server.text import markdown, plain
 
 @dataclass(frozen=True)
 class Answer:
-    """A headline and some sentences, which contain names of tests.
-
-    Parameters
-    ----------
-    headline : str
-    sentences : tuple of str
-        Most important first.
-    element : int
-        The statement that it is about.
-    """
+    """A headline and some sentences, which contain names of tests."""
 
     headline: str
-    sentences: tuple[str, ...]
-    element: int
+    sentences: tuple[str, ...]  # most important first
+    element: int  # the statement that it is about
 
     @property
     def text(self) -> str:

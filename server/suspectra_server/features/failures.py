@@ -28,25 +28,13 @@ SENTENCES = 2  # of an explanation, in a hover
 
 
 def short_name(test: str) -> str:
-    """The name of a test without its file and class.
-
-    Examples
-    --------
-    >>> short_name("tests/test_tax.py::TestRates::test_rate[a::b]"), short_name("test_tax.Rates.test_rate")
-    ('test_rate[a::b]', 'test_tax.Rates.test_rate')
-    """
+    """The name of a test without its file and class."""
     name, bracket, parameters = test.partition("[")
     return plain(name.rpartition("::")[2] + bracket + parameters)
 
 
 def names_of(tests: Sequence[str]) -> str:
-    """The first of some tests, and how many more there are.
-
-    Examples
-    --------
-    >>> names_of(["test_tax.py::test_rate"]), names_of(["a.py::test_a", "b.py::test_b", "c.py::test_c"])
-    ('test_rate', 'test_a and 2 more')
-    """
+    """The first of some tests, and how many more there are."""
     more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
     return short_name(tests[0]) + more
 

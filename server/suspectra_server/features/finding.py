@@ -17,12 +17,7 @@ Found = tuple[Folder, Mark]  # of the present ranking, so not to be kept across 
 
 
 class Finder:
-    """Finds what a command is about, in all folders.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """Finds what a command is about, in all folders."""
 
     def __init__(self, session: Session):
         self._session = session

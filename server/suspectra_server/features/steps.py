@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Makes the steps of a folder's runs.
-
-    Parameters
-    ----------
-    session : Session
-    folder : Folder
-    """
+    """Makes the steps of a folder's runs."""
 
     def __init__(self, session: Session, folder: Folder):
         self._session, self._folder = session, folder

@@ -38,37 +38,17 @@ class Narrowed(NamedTuple):
 
 @dataclass
 class CauseSearch:
-    """The search for the causes of one failure, and what it has found by now. Belongs to the loop.
-
-    Parameters
-    ----------
-    client : Client
-    folder : Folder
-    evidence : Evidence
-        Of the recording in which the test failed.
-    test : FailingTest
-    seconds : float, optional
-        How long it may take; by default as the settings say.
-
-    Attributes
-    ----------
-    report : CauseReport, optional
-        What is known by now.
-    sentence : str
-        Where the search goes on.
-    outcome : Outcome, optional
-        None as long as the search lasts.
-    """
+    """The search for the causes of one failure, and what it has found by now. Belongs to the loop."""
 
     client: Client
     folder: Folder
-    evidence: Evidence
+    evidence: Evidence  # of the recording in which the test failed
     test: FailingTest
-    seconds: float | None = None
+    seconds: float | None = None  # how long it may take; by default as the settings say
     title: str = field(default="searching for the cause", init=False)
-    report: CauseReport | None = field(default=None, init=False)
-    sentence: str = field(default="", init=False)
-    outcome: Outcome | None = field(default=None, init=False)
+    report: CauseReport | None = field(default=None, init=False)  # what is known by now
+    sentence: str = field(default="", init=False)  # where the search goes on
+    outcome: Outcome | None = field(default=None, init=False)  # None as long as the search lasts
 
     def __post_init__(self) -> None:
         self._hides_values = self.folder.settings.experiments_hide_values

@@ -24,14 +24,10 @@ class Consent:
     """Which workspaces the user allows altered runs in.
 
     Both methods access the file, so one worker thread calls them.
-
-    Parameters
-    ----------
-    file : Path, optional
-        ``experiments.json`` in the user's state folder unless given.
     """
 
     def __init__(self, file: Path | None = None):
+        # `experiments.json` in the user's state folder unless given
         self.file = file or platformdirs.user_state_path("suspectra", appauthor=False) / "experiments.json"
         self._given: set[str] = set()  # in this session, whether the file can be written or not
 

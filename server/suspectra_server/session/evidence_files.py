@@ -24,22 +24,7 @@ _UNKNOWN: States = MappingProxyType({})
 
 
 class EvidenceFiles:
-    """The evidence files of one workspace folder, and the paths at which others may appear. Belongs to the loop.
-
-    Parameters
-    ----------
-    key : str
-        Distinguishes the folder's jobs and watches from those of others.
-    files : Jobs
-        Where files are accessed.
-    watcher : Watcher
-    rank : callable
-        Called when there is something to rank, with the states of files that were looked at just now.
-    complete : callable
-        Called when a recording that was still growing has ended, if the last ranking has all of it.
-    boundary : Boundary, optional
-        Of the workspace folder.
-    """
+    """The evidence files of one workspace folder, and the paths at which others may appear. Belongs to the loop."""
 
     def __init__(
         self,

@@ -23,61 +23,27 @@ _KEY = "experiments"
 
 @dataclass(frozen=True)
 class Shown:
-    """How far a work is, as the client shows it.
+    """How far a work is, as the client shows it."""
 
-    Parameters
-    ----------
-    test : str
-        Which test is run.
-    runs : int
-        How many runs there were.
-    share : float
-        How much of the time is gone, from 0 to 1.
-    words : str
-        The same in words.
-    found : str
-        What is known by now, in a few words; empty for nothing.
-    """
-
-    test: str
-    runs: int
-    share: float
-    words: str
-    found: str = ""
+    test: str  # which test is run
+    runs: int  # how many runs there were
+    share: float  # how much of the time is gone, from 0 to 1
+    words: str  # the same in words
+    found: str = ""  # what is known by now, in a few words; empty for nothing
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a work ended.
+    """How a work ended."""
 
-    Parameters
-    ----------
-    runs : int
-        How many runs there were.
-    complete : bool
-        Whether everything was tried.
-    problems : tuple of Problem
-        What kept tests from being run.
-    cancelled : bool
-        Whether the user stopped it.
-    """
-
-    runs: int
-    complete: bool = False
-    problems: tuple[Problem, ...] = ()
-    cancelled: bool = False
+    runs: int  # how many runs there were
+    complete: bool = False  # whether everything was tried
+    problems: tuple[Problem, ...] = ()  # what kept tests from being run
+    cancelled: bool = False  # whether the user stopped it
 
 
 class Work(Protocol):
-    """What is to be done with failing tests.
-
-    Attributes
-    ----------
-    folder : Folder
-        Whose tests are run.
-    title : str
-        Of the progress bar.
-    """
+    """What is to be done with failing tests."""
 
     @property
     def folder(self) -> Folder:
@@ -98,22 +64,7 @@ class Work(Protocol):
 
 
 class ExperimentRun:
-    """Does one work after the other. Belongs to the loop.
-
-    Parameters
-    ----------
-    client : Client
-    trust : Trust
-    jobs : Jobs
-        Where the work is done. Neither rankings nor other long work wait for this thread.
-    keep_running : callable
-        Keeps a task alive.
-
-    Attributes
-    ----------
-    shown : Shown, optional
-        How far the work is; None before its first news.
-    """
+    """Does one work after the other. Belongs to the loop."""
 
     def __init__(self, client: Client, trust: Trust, jobs: Jobs, keep_running: Callable[[asyncio.Task[None]], None]):
         self._client = client
@@ -123,7 +74,7 @@ class ExperimentRun:
         self._folder: Folder | None = None
         self._ended: asyncio.Future[Outcome | None] | None = None  # None: the folder is gone
         self._after_ranking: dict[Folder, Callable[[], None]] = {}
-        self.shown: Shown | None = None
+        self.shown: Shown | None = None  # how far the work is; None before its first news
 
     @property
     def running(self) -> bool:
@@ -133,20 +84,7 @@ class ExperimentRun:
     def start(self, work: Work) -> asyncio.Task[None]:
         """Begin, and return while tests run.
 
-        Parameters
-        ----------
-        work : Work
-            What to do.
-
-        Returns
-        -------
-        asyncio.Task
-            Ends after the work has.
-
-        Raises
-        ------
-        NotTrusted
-            When the workspace is not trusted.
+        Raises NotTrusted when the workspace is not trusted.
         """
         self._trust.require()
         self._folder, self.shown = work.folder, None

@@ -28,35 +28,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _GroupingInput:
-    """What a job groups and ranks, and how.
+    """What a job groups and ranks, and how."""
 
-    Parameters
-    ----------
-    ranked : Ranked
-        The ranking over all failing tests.
-    decisions : Decisions
-    previous : GroupedRanking or None
-        Of the run before.
-    current : int or None
-        The number of the group that is to be ranked; None for the first.
-    top : int
-        How many suspects are listed.
-    texts : tuple of str
-        Files whose texts are needed, suspects in them or not.
-    shown : Ranking or None
-        The last ranking of a group.
-    first_number : int
-        The number of the first group where there are no previous ones.
-    """
-
-    ranked: Ranked
+    ranked: Ranked  # the ranking over all failing tests
     decisions: Decisions
-    previous: GroupedRanking | None
-    current: int | None
-    top: int
-    texts: tuple[str, ...]
-    shown: Ranking | None = None
-    first_number: int = 1
+    previous: GroupedRanking | None  # of the run before
+    current: int | None  # the number of the group that is to be ranked; None for the first
+    top: int  # how many suspects are listed
+    texts: tuple[str, ...]  # files whose texts are needed, suspects in them or not
+    shown: Ranking | None = None  # the last ranking of a group
+    first_number: int = 1  # the number of the first group where there are no previous ones
 
 
 @dataclass(frozen=True)
@@ -71,28 +52,6 @@ class Grouping:
     """Turns each ranking over all failing tests into that of the current failure group, where there are several.
 
     Belongs to the loop; groups are found and ranked in the thread for long work, and each is ranked when it is shown.
-
-    Parameters
-    ----------
-    key : str
-        Distinguishes the folder's jobs from those of others.
-    long_jobs : Jobs
-        Where groups are found and ranked.
-    files : Jobs
-        Where the file with the decisions is read and written.
-    kept : DecisionsFile
-    disk : Disk
-    show : callable
-        Called with each ranking that is to be shown.
-    listed : callable
-        How many suspects are listed, and the files whose texts are needed besides those that contain suspects.
-
-    Attributes
-    ----------
-    decisions : Decisions
-        What the user decided.
-    shown : Ranking or None
-        The last ranking of a group; None where that over all failing tests is shown.
     """
 
     def __init__(
@@ -105,7 +64,8 @@ class Grouping:
         show: Callable[[Ranked | Exception], None],
         listed: Callable[[], tuple[int, tuple[str, ...]]],
     ):
-        self.decisions = Decisions()
+        self.decisions = Decisions()  # what the user decided
+        # the last ranking of a group; None where that over all failing tests is shown
         self.shown: Ranking | None = None
         self._key = key
         self._jobs = long_jobs

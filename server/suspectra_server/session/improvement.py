@@ -14,15 +14,6 @@ class Improvement:
     """Makes the better rankings of one workspace folder, in a thread for which no ranking of newer evidence waits.
 
     Belongs to the loop.
-
-    Parameters
-    ----------
-    key : str
-        Distinguishes the folder's jobs from those of others.
-    long_jobs : Jobs
-    ranker : Ranker
-    show : callable
-        Called with each ranking to show, or with the exception that a job ended with.
     """
 
     def __init__(self, key: str, long_jobs: Jobs, ranker: Ranker, show: Callable[[Ranked | Exception], None]):

@@ -30,35 +30,16 @@ from suspectra_server.timing import PROGRESS_S
 class Investigating:
     """An investigation. What is found is in the log of experiments at once, which is evidence: the folder is ranked
     again as the log grows.
-
-    Parameters
-    ----------
-    client : Client
-    experiments : ExperimentRun
-        Where it runs.
-    folder : Folder
-    evidence : Evidence
-        Of the recording in which the tests failed.
-    tests : tuple of FailingTest
-    at : Location, optional
-        The statement to alter; by default any.
-    seconds : float, optional
-        How long it may take; by default as the settings say.
-
-    Attributes
-    ----------
-    outcome : Outcome, optional
-        None as long as it lasts.
     """
 
     client: Client
-    experiments: ExperimentRun
+    experiments: ExperimentRun  # where it runs
     folder: Folder
-    evidence: Evidence
+    evidence: Evidence  # of the recording in which the tests failed
     tests: tuple[FailingTest, ...]
-    at: Location | None = None
-    seconds: float | None = None
-    outcome: Outcome | None = field(default=None, init=False)
+    at: Location | None = None  # the statement to alter; by default any
+    seconds: float | None = None  # how long it may take; by default as the settings say
+    outcome: Outcome | None = field(default=None, init=False)  # None as long as it lasts
     title: str = field(default="trying what makes tests pass", init=False)
 
     def run(self, trust: Trust, job: Job[object]) -> Outcome:

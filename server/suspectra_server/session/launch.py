@@ -24,40 +24,17 @@ _IN_THE_WAY = {
 
 @dataclass(frozen=True)
 class Launch:
-    """How a debugger runs one test.
+    """How a debugger runs one test."""
 
-    Parameters
-    ----------
-    python : str
-        The interpreter; empty if the command starts it in a way of its own, so that the client chooses one.
-    module : str
-        What is run by ``-m``: pytest or unittest.
-    arguments : tuple of str
-        Of the module.
-    """
-
-    python: str
-    module: str
-    arguments: tuple[str, ...]
+    python: str  # the interpreter; empty if the command starts it in a way of its own, so that the client chooses one
+    module: str  # what is run by `-m`: pytest or unittest
+    arguments: tuple[str, ...]  # of the module
 
     @classmethod
     def for_test(cls, command: Sequence[str], python: str, test: str, root: Path) -> Launch:
         """How to run a test as a command does, but no other one. For a worker thread.
 
-        Parameters
-        ----------
-        command : sequence of str
-            What runs all tests, as the user would type it.
-        python : str
-            The interpreter that was chosen for the command; empty if it names its own.
-        test : str
-        root : Path
-            The workspace folder.
-
-        Raises
-        ------
-        UsageError
-            When the command runs neither pytest nor unittest by name.
+        Raises UsageError when the command runs neither pytest nor unittest by name.
         """
         at = next((at for at, word in enumerate(command) if os.path.basename(word) in _MODULES), None)
         if at is None:

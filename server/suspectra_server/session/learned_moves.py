@@ -21,14 +21,10 @@ class Learned:
     """The reader's habit. The file is read and written for each move, so that several editors add to the same counts.
 
     All methods access the file, so one worker thread calls them. `habit` is immutable and may be read by any thread.
-
-    Parameters
-    ----------
-    file : Path, optional
-        ``learned-jumps.json`` in the user's state folder unless given.
     """
 
     def __init__(self, file: Path | None = None):
+        # `learned-jumps.json` in the user's state folder unless given
         self.file = file or platformdirs.user_state_path("suspectra", appauthor=False) / "learned-jumps.json"
         self.habit = self._read()
 

@@ -10,17 +10,7 @@ from suspectra_server.state.snapshot import Snapshot
 
 
 class MovedLines:
-    """Leads from lines of the ranking that is shown to those of the next one.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        The present one. Its ranking is not kept: it may be freed.
-    ranking : Ranking
-        The next one.
-    texts : Texts
-        Those of the folder.
-    """
+    """Leads from lines of the ranking that is shown to those of the next one."""
 
     def __init__(self, snapshot: Snapshot, ranking: Ranking, texts: Texts):
         self._before, self._after = snapshot.ranking.files, ranking.files

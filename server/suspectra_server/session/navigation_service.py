@@ -31,19 +31,7 @@ class Position(Protocol):
 
 
 class NavigationService:
-    """The navigation model of one workspace folder. All methods are called in the server's loop.
-
-    Parameters
-    ----------
-    key : str
-        Distinguishes the folder's jobs from those of others.
-    jobs : Jobs
-    navigation_models : NavigationModels
-    basis : callable
-        Returns what a navigation model would be computed from now; None without a ranking.
-    changed : callable
-        Called when there is another navigation model.
-    """
+    """The navigation model of one workspace folder. All methods are called in the server's loop."""
 
     def __init__(
         self,
@@ -51,7 +39,7 @@ class NavigationService:
         jobs: Jobs,
         navigation_models: NavigationModels,
         basis: Callable[[], NavigationBasis | None],
-        changed: Callable[[], None],
+        changed: Callable[[], None],  # called when there is another navigation model
     ):
         self._key = key
         self._jobs = jobs
@@ -112,18 +100,7 @@ class NavigationService:
 
         The present ranking may be another one when the answer arrives; element numbers in it are those of `ranking`.
 
-        Parameters
-        ----------
-        ranking : Ranking
-            The ranking whose elements the question refers to.
-        question : callable
-        of_steps : bool
-            Whether the answer needs expected steps. Other questions do not wait for these.
-
-        Returns
-        -------
-        object
-            None if that is no longer the present ranking, or if the question failed.
+        None if that is no longer the present ranking, or if the question failed.
         """
         basis = self._current_basis()
         if basis is None or basis.ranking is not ranking:

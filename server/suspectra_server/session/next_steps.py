@@ -13,17 +13,7 @@ MAX_TIES = 10  # of which the best step is known ahead
 
 
 class NextSteps:
-    """The best step for the first ties of a ranking. All methods are called in the server's loop.
-
-    Parameters
-    ----------
-    key : str
-        The key of the folder, for its jobs.
-    jobs : Jobs
-        Where steps are worked out.
-    changed : callable
-        Called when the steps of a ranking are known.
-    """
+    """The best step for the first ties of a ranking. All methods are called in the server's loop."""
 
     def __init__(self, key: str, jobs: Jobs, changed: Callable[[], None]):
         self._key = ("next steps", key)

@@ -23,15 +23,7 @@ _LEVELS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
 
 
 class Notices:
-    """Notices to one client.
-
-    Parameters
-    ----------
-    client : Client
-    test_run : TestRun
-    keep_running : callable
-        Keeps a task alive.
-    """
+    """Notices to one client."""
 
     def __init__(self, client: Client, test_run: TestRun, keep_running: Callable[[asyncio.Task[None]], None]):
         self._client = client

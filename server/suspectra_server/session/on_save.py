@@ -34,15 +34,6 @@ class OnSave:
     A newer save cancels such a run. So does a run that the user starts; if that was not of all tests, the cancelled one
     begins again afterwards. A save during a run that the user started waits for its end. A long run pauses while the
     user types.
-
-    Parameters
-    ----------
-    trust : Trust
-    test_run : TestRun
-    experiments : ExperimentRun
-        Failing tests that are run again, altered, must not meet other tests of their folder.
-    keep_running : callable
-        Keeps a task alive.
     """
 
     def __init__(

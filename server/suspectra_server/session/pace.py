@@ -17,13 +17,6 @@ class Pace:
     While a recording grows, all processor time of the process counts, for ranking and for noticing changes. So a short
     ranking is made every few tests, and one that takes seconds is made only at the end. The ranking after the first
     failing test of a run may take more than its share, if it is cheap: people wait for it.
-
-    Parameters
-    ----------
-    clock : callable
-        Returns the time in seconds.
-    worked : callable
-        Returns the processor time of this process in seconds.
     """
 
     def __init__(self, clock: Callable[[], float], worked: Callable[[], float] = time.process_time):
@@ -48,13 +41,7 @@ class Pace:
         self._hurried = self._cost <= HURRIED_RANKING_MAX_S
 
     def due(self, growing: bool) -> float:
-        """The earliest time at which the next ranking may start.
-
-        Parameters
-        ----------
-        growing : bool
-            Whether tests are still being recorded.
-        """
+        """The earliest time at which the next ranking may start."""
         now = self._clock()
         if not growing:
             ran, self._began = self._began is not None, None

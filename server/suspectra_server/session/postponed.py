@@ -10,15 +10,7 @@ Result = TypeVar("Result")
 
 
 class Postponed(Generic[Result]):
-    """Keeps the newest result back for a while. Belongs to the loop.
-
-    Parameters
-    ----------
-    delay : float
-        Seconds from the first result that is kept back until the newest one is shown.
-    show : callable
-        What shows it.
-    """
+    """Keeps the newest result back for a while. Belongs to the loop."""
 
     def __init__(self, delay: float, show: Callable[[Result], None]):
         self._delay = delay

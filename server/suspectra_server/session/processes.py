@@ -48,24 +48,9 @@ MAX_WAITING = 16  # events for the loop; then the program waits
 async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenerator[Event, None]:
     """Run a program in a thread of its own, and yield its events.
 
-    Parameters
-    ----------
-    trust : Trust
-    program : Program
-    token : Token
-        Ends the program when cancelled.
+    The last one is `Ended`.
 
-    Yields
-    ------
-    Event
-        The last one is `Ended`.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    EvidenceError
-        When the program can't be started.
+    Raises NotTrusted when the workspace is not trusted. Raises EvidenceError when the program can't be started.
     """
 
     def work(notify: Callable[[Event], object]) -> None:
@@ -79,24 +64,8 @@ async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenera
 def warm_tests_of(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> WarmTests:
     """Start a process that collects the tests of a workspace folder, and waits; for a worker thread.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs pytest, as the user would type it.
-    settings : Settings
-        Of the folder.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command.
-    EvidenceError
-        When it can't be started.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
+    Raises EvidenceError when it can't be started.
     """
     trust.require()
     from suspectra.recording.warm import WarmTests
@@ -111,28 +80,9 @@ async def warm_events_of(
 ) -> AsyncGenerator[Event, None]:
     """Let a process that waits run the tests that failed or that a change can affect, and yield its events.
 
-    Parameters
-    ----------
-    trust : Trust
-    warm : WarmTests
-    root : Path
-        The folder.
-    selection : Selection or None
-        Which tests these are; None where the recording is still to be read for that.
-    token : Token
-        Ends the run when cancelled.
+    The last one is `Ended`.
 
-    Yields
-    ------
-    Event
-        The last one is `Ended`.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    Refused
-        When only a fresh process can run them.
+    Raises NotTrusted when the workspace is not trusted. Raises Refused when only a fresh process can run them.
     """
     from suspectra.selection.selection import select
 
@@ -199,39 +149,16 @@ def investigation_of(
     trust: Trust,
     root: Path,
     command: Sequence[str],
-    tests: Sequence[FailingTest],
+    tests: Sequence[FailingTest],  # in the order in which they are run
     *,
     settings: Settings,
     suspects: Suspects,
-    at: Location | None,
+    at: Location | None,  # the statement to alter; None for any
     notify: Callable[[Progress], object],
 ) -> Investigation:
     """Experiments with failing tests of a workspace folder; for a worker thread.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs pytest, as the user would type it.
-    tests : sequence of FailingTest
-        In the order in which they are run.
-    settings : Settings
-        Of the folder: the interpreter, how long all experiments may take, and what they may do.
-    suspects : Suspects
-        Where experiments are worth most.
-    at : Location or None
-        The statement to alter; None for any.
-    notify : callable
-        Called with the progress.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
     return Investigation(
@@ -252,7 +179,7 @@ def observing_of(
     trust: Trust,
     root: Path,
     command: Sequence[str],
-    tests: Sequence[FailingTest],
+    tests: Sequence[FailingTest],  # in the order in which they are run
     *,
     settings: Settings,
     suspicion: Suspicion,
@@ -260,28 +187,7 @@ def observing_of(
 ) -> Observing:
     """Observations of the values of failing and passing tests of a workspace folder; for a worker thread.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs pytest, as the user would type it.
-    tests : sequence of FailingTest
-        In the order in which they are run.
-    settings : Settings
-        Of the folder.
-    suspicion : Suspicion
-        Of the recording in which the tests failed.
-    notify : callable
-        Called with the progress.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
     seconds, safety = settings.investigation_seconds, _safety(settings)
@@ -293,25 +199,7 @@ def traces_of(
 ) -> Traces:
     """The traced run of a failing test of a workspace folder, with nothing altered; for a worker thread.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs pytest, as the user would type it.
-    test : FailingTest
-    settings : Settings
-        Of the folder.
-    suspicion : Suspicion
-        Of the recording in which the test failed.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
     from suspectra.experiments.traces import Traces
@@ -330,25 +218,7 @@ def inquiry_of(
 ) -> Inquiry:
     """The search for the causes of a failure in a workspace folder; for a worker thread.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs pytest, as the user would type it.
-    test : FailingTest
-    settings : Settings
-        Of the folder.
-    suspicion : Suspicion
-        What is suspicious before the search.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
     from suspectra.causes.inquiry import Inquiry
@@ -377,29 +247,7 @@ def path_inquiry_of(
 ) -> PathInquiry:
     """The comparison of a failing test of a workspace folder with a run that passes; for a worker thread.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs pytest, as the user would type it.
-    test : FailingTest
-    settings : Settings
-        Of the folder.
-    ranking : RankedReport
-        Which tests execute what, and what is suspicious.
-    technique : str
-        How to search for the run that passes.
-    ask : callable or None
-        Asks the user whether an outcome or a state is right; None for a search that asks nothing.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
     from suspectra.experiments.path_inquiry import PathInquiry
@@ -424,24 +272,8 @@ def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, setti
 
     The client starts the debugger, which executes code of the workspace as everything here does.
 
-    Parameters
-    ----------
-    trust : Trust
-    root : Path
-        The folder.
-    command : sequence of str
-        What runs its tests, as the user would type it.
-    test : str
-        The name of the test.
-    settings : Settings
-        Of the folder.
-
-    Raises
-    ------
-    NotTrusted
-        When the workspace is not trusted.
-    UsageError
-        When there is no interpreter for the command, or it runs neither pytest nor unittest by name.
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command,
+    or it runs neither pytest nor unittest by name.
     """
     trust.require()
     return Launch.for_test(command, _resolved(root, command, settings).python, test, root)

@@ -35,19 +35,6 @@ def test_arguments(
     Without settings, these are the tests of CTest in a build folder of the workspace if C or C++ was recorded last, or
     if nothing was recorded and there are no Python tests. Otherwise pytest runs the tests, started as in the last
     recorded run, or unittest in a project that uses it and mentions pytest nowhere.
-
-    Parameters
-    ----------
-    root : Path
-    settings : Settings
-    recorder : str
-        The command that made the last recording; empty where there is none.
-    run_again_by : sequence of str
-        The command that runs its tests again; empty where that is not known.
-    chosen : bool
-        The user has chosen some of the tests.
-    on_save : bool
-        The tests are those that failed, and those that changes can affect.
     """
     if settings.c_tests:
         return ("record-c", *settings.c_tests)
@@ -67,19 +54,7 @@ def test_arguments(
 def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str]) -> tuple[str, ...]:
     """The command that runs pytest in a folder, for experiments with its tests and processes that wait with them.
 
-    Parameters
-    ----------
-    root : Path
-    settings : Settings
-    recorder : str
-        The command that made the last recording; empty where there is none.
-    run_again_by : sequence of str
-        The command that runs its tests again; empty where that is not known.
-
-    Raises
-    ------
-    UsageError
-        When the tests are not run by pytest.
+    Raises UsageError when the tests are not run by pytest.
     """
     command = python_command(root, settings, run_again_by)
     if runs_programs(settings, recorder) or runs_unittest(command, str(root)):

@@ -50,24 +50,12 @@ MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
 @dataclass(frozen=True)
 class RankingInput:
-    """What to rank, and with which technique.
+    """What to rank, and with which technique."""
 
-    Parameters
-    ----------
-    settings : Settings
-        With the technique to use.
-    candidates : frozenset of str
-        The paths at which evidence may appear.
-    texts : tuple of str
-        Files whose texts are needed in addition to those with suspects.
-    by_default : bool
-        The user has chosen no technique, so one that uses experiments may rank if there are any.
-    """
-
-    settings: Settings
-    candidates: frozenset[str]
-    texts: tuple[str, ...]
-    by_default: bool = False
+    settings: Settings  # with the technique to use
+    candidates: frozenset[str]  # the paths at which evidence may appear
+    texts: tuple[str, ...]  # files whose texts are needed in addition to those with suspects
+    by_default: bool = False  # the user has chosen no technique, so one that uses experiments may rank if there are any
 
     def technique(self, evidence: Evidence | None = None) -> Technique:
         """The technique that ranks this evidence."""
@@ -78,47 +66,22 @@ class RankingInput:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A ranking, and what it was made from.
-
-    Parameters
-    ----------
-    ranking : Ranking
-    watched : tuple of str
-        The files of the evidence.
-    states : mapping of str to object
-        The states of these files and of all paths at which evidence may appear, before they were read.
-    recorded_by : str
-        The command that made the recording; empty for evidence of other tools.
-    run_again_by : tuple of str
-        The command that runs its tests again; empty where that is not known.
-    reading : Reading, optional
-        The texts that its marks need.
-    growing : bool
-        Whether tests were still being recorded, or the recording changed while it was ranked: there is more of it.
-    unfinished : bool
-        Whether a better ranking of the same evidence can be made, in stages that take longer.
-    """
+    """A ranking, and what it was made from."""
 
     ranking: Ranking
-    watched: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()  # the files of the evidence
+    # the states of these files and of all paths at which evidence may appear, before they were read
     states: Mapping[str, object] | None = None
-    recorded_by: str = ""
-    run_again_by: tuple[str, ...] = ()
-    reading: Reading | None = None
+    recorded_by: str = ""  # the command that made the recording; empty for evidence of other tools
+    run_again_by: tuple[str, ...] = ()  # the command that runs its tests again; empty where that is not known
+    reading: Reading | None = None  # the texts that its marks need
+    # whether tests were still being recorded, or the recording changed while it was ranked: there is more of it
     growing: bool = False
-    unfinished: bool = False
+    unfinished: bool = False  # whether a better ranking of the same evidence can be made, in stages that take longer
 
 
 class Ranker:
-    """Ranks one workspace folder repeatedly, and reuses what it can from the last time.
-
-    Parameters
-    ----------
-    root : Path
-    disk : Disk
-    asks_git : bool
-        Whether git may be executed, to find what changed since the branch began.
-    """
+    """Ranks one workspace folder repeatedly, and reuses what it can from the last time."""
 
     def __init__(self, root: Path, disk: Disk, asks_git: bool = False):
         self._root = root
@@ -137,25 +100,10 @@ class Ranker:
         self,
         given: RankingInput,
         job: Job[Ranked],
-        shown: Ranking | None = None,
+        shown: Ranking | None = None,  # that of a failure group
         known: Mapping[str, object] = MappingProxyType({}),
     ) -> Ranked:
-        """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
-
-        Parameters
-        ----------
-        given : RankingInput
-        job : Job
-        shown : Ranking, optional
-            That of a failure group. It is made again first, for the tests that the group had, and published if that is
-            quick: the other rankings, and the groups, are not needed for it.
-        known : mapping of str to object, optional
-            The states of files that were looked at just now.
-
-        Raises
-        ------
-        Cancelled
-        """
+        """Read the evidence and rank it: by the first stage of the technique alone, where it has several."""
         settings = given.settings
         states = self._states(given.candidates, known)
         technique = given.technique()
@@ -205,18 +153,6 @@ class Ranker:
 
         It has a localizer of its own, so that each thread can reuse the results of its stages. The rankings of all
         stages but the last are published.
-
-        Parameters
-        ----------
-        ranked : Ranked
-            The result of `rank`.
-        given : RankingInput
-            The argument of `rank`.
-        job : Job
-
-        Raises
-        ------
-        Cancelled
         """
         evidence = ranked.ranking.evidence
         if evidence is None:

@@ -22,45 +22,7 @@ from suspectra_server.timing import RANKING_NOTICE_S
 
 
 class Rankings:
-    """Makes the rankings of one workspace folder, when its evidence changes or on request. Belongs to the loop.
-
-    Parameters
-    ----------
-    key : str
-        Distinguishes the folder's jobs from those of others.
-    ranker : Ranker
-    jobs : Jobs
-        Where rankings are made.
-    long_jobs : Jobs
-        Where better rankings are made, and those of failure groups.
-    files : Jobs
-        Where files are accessed.
-    watcher : Watcher
-    boundary : Boundary
-        Of the workspace folder.
-    disk : Disk
-    decisions : DecisionsFile
-        Where it is kept what the user decided about failure groups.
-    ranking_input : callable
-        Returns what to rank, and how.
-    starting : callable
-        Called before each ranking.
-    working : callable
-        Called when a ranking takes long enough to be shown in the status.
-    show : callable
-        Called with each ranking to show.
-    complete : callable
-        Called when a recording that was still growing has ended, if the last ranking has all of it.
-
-    Attributes
-    ----------
-    grouping : Grouping
-        The failure groups, one of which is ranked at a time.
-    recorded_by : str
-        The command whose recording was ranked last.
-    run_again_by : tuple of str
-        The command that runs its tests again; empty where that is not known.
-    """
+    """Makes the rankings of one workspace folder, when its evidence changes or on request. Belongs to the loop."""
 
     def __init__(
         self,
@@ -76,7 +38,7 @@ class Rankings:
         *,
         ranking_input: Callable[[], RankingInput],
         starting: Callable[[], None],
-        working: Callable[[], None],
+        working: Callable[[], None],  # called when a ranking takes long enough to be shown in the status
         show: Callable[[Ranked], None],
         complete: Callable[[], None],
     ):
@@ -91,8 +53,9 @@ class Rankings:
         self._closed = False
         self._waiting: list[asyncio.Future[None]] = []
         self._loop = asyncio.get_running_loop()
-        self.recorded_by = ""
-        self.run_again_by: tuple[str, ...] = ()
+        self.recorded_by = ""  # the command whose recording was ranked last
+        self.run_again_by: tuple[str, ...] = ()  # the command that runs its tests again; empty where that is not known
+        # the failure groups, one of which is ranked at a time
         self.grouping = Grouping(key, long_jobs, files, decisions, disk, self._show_checked, self._listed)
         self._improvement = Improvement(key, long_jobs, ranker, self.grouping.start)
         self._evidence = EvidenceFiles(key, files, watcher, self.rank, complete, boundary)

@@ -20,26 +20,11 @@ class ReaderMarks:
 
     Marks refer to the text that was run. When a ranking is of another text, they follow their lines into it as soon as
     that text was read; until then they are kept and not shown.
-
-    Parameters
-    ----------
-    key : str
-        Of the folder, in the names of jobs.
-    file : MarksFile
-    jobs : Jobs
-        Where the file is read and written.
-    restored : callable
-        Called when the marks of an earlier server were read.
-
-    Attributes
-    ----------
-    examined, innocent : frozenset of (file, line as run)
-        In the ranking that was last passed to `update`.
     """
 
     def __init__(self, key: str, file: MarksFile, jobs: Jobs, restored: Callable[[], None]):
-        self.examined: frozenset[RecordedLine] = frozenset()
-        self.innocent: frozenset[RecordedLine] = frozenset()
+        self.examined: frozenset[RecordedLine] = frozenset()  # in the ranking that was last passed to `update`
+        self.innocent: frozenset[RecordedLine] = frozenset()  # in the ranking that was last passed to `update`
         self._key = key
         self._file = file
         self._jobs = jobs

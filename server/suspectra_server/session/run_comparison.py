@@ -38,54 +38,27 @@ _RIGHT, _WRONG = "Right", "Wrong"
 
 
 class ComparedLines(NamedTuple):
-    """What both tests execute.
+    """What both tests execute."""
 
-    Parameters
-    ----------
-    failing, passing : list of ExecutedLine
-        In the order of each run.
-    common : int
-        How many lines both execute before they go on at different ones.
-    """
-
-    failing: list[ExecutedLine]
-    passing: list[ExecutedLine]
-    common: int
+    failing: list[ExecutedLine]  # in the order of each run
+    passing: list[ExecutedLine]  # in the order of each run
+    common: int  # how many lines both execute before they go on at different ones
 
 
 @dataclass
 class RunComparison:
-    """The comparison of one failing test with runs that pass, and what is known by now. Belongs to the loop.
-
-    Parameters
-    ----------
-    client : Client
-    folder : Folder
-    evidence : Evidence
-        Of the recording in which the test failed.
-    test : FailingTest
-    technique : str, optional
-        How to search for the run that passes.
-
-    Attributes
-    ----------
-    report : PathReport, optional
-        What is known by now.
-    lines : ComparedLines, optional
-        What both tests execute; None as long as that is not known.
-    outcome : Outcome, optional
-        None as long as tests run.
-    """
+    """The comparison of one failing test with runs that pass, and what is known by now. Belongs to the loop."""
 
     client: Client
     folder: Folder
-    evidence: Evidence
+    evidence: Evidence  # of the recording in which the test failed
     test: FailingTest
-    technique: str = DEFAULT
+    technique: str = DEFAULT  # how to search for the run that passes
     title: str = field(default="comparing with a passing run", init=False)
-    report: PathReport | None = field(default=None, init=False)
+    report: PathReport | None = field(default=None, init=False)  # what is known by now
+    # what both tests execute; None as long as that is not known
     lines: ComparedLines | None = field(default=None, init=False)
-    outcome: Outcome | None = field(default=None, init=False)
+    outcome: Outcome | None = field(default=None, init=False)  # None as long as tests run
 
     def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()

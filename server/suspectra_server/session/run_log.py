@@ -15,13 +15,7 @@ MAX_LAST_LINES = 200
 
 
 class RunLog:
-    """Shows the output of a run in batches, and not more than people can read. Belongs to the loop.
-
-    Parameters
-    ----------
-    show : callable
-        Called with one or more lines.
-    """
+    """Shows the output of a run in batches, and not more than people can read. Belongs to the loop."""
 
     def __init__(self, show: Callable[[str], None]):
         self._show = show

@@ -20,21 +20,7 @@ def rank_again(shown: Ranking, evidence: Evidence, spectrum: Spectrum, top: int)
 
     Finding the groups takes several times as long, and nearly always they are then the same.
 
-    Parameters
-    ----------
-    shown : Ranking
-        The last ranking of the group.
-    evidence : Evidence
-        The new state.
-    spectrum : Spectrum
-        That of all failing tests of the new state.
-    top : int
-        How many suspects are listed.
-
-    Returns
-    -------
-    Ranking or None
-        A preliminary one. None where it would not be quick, or where the group may be another one by now.
+    A preliminary one. None where it would not be quick, or where the group may be another one by now.
     """
     technique = shown.technique
     if not isinstance(technique, Formula):  # others may take long, which would be in vain if the group is another one

@@ -15,25 +15,7 @@ from suspectra_server.state.ranking import Ranking
 
 
 class SourceFiles:
-    """The sources of one workspace folder. Belongs to the loop.
-
-    Parameters
-    ----------
-    key : str
-        Distinguishes the folder's jobs and watches from those of others.
-    files : Jobs
-        Where files are read.
-    watcher : Watcher
-    boundary : Boundary
-        Of the workspace folder.
-    disk : Disk
-    texts : Texts
-        What was read goes there.
-    ranking : callable
-        Gives the present ranking.
-    loaded : callable
-        Called when texts were taken over.
-    """
+    """The sources of one workspace folder. Belongs to the loop."""
 
     def __init__(
         self,
@@ -44,7 +26,7 @@ class SourceFiles:
         disk: Disk,
         texts: Texts,
         ranking: Callable[[], Ranking],
-        loaded: Callable[[], None],
+        loaded: Callable[[], None],  # called when texts were taken over
     ):
         self._key = key
         self._files = files

@@ -16,18 +16,10 @@ class Statement:
 
     Elements are numbered anew by each ranking. A bare number that is kept while something else runs may therefore name
     another line by then. So whatever outlives one turn of the loop holds a `Statement`, or a line of the run, instead.
-
-    Parameters
-    ----------
-    folder : Folder
-        Whose ranking it is.
-    ranking : Ranking
-        Which gives the number its meaning.
-    element : int
     """
 
-    folder: Folder
-    ranking: Ranking
+    folder: Folder  # whose ranking it is
+    ranking: Ranking  # which gives the number its meaning
     element: int
 
     @classmethod

@@ -43,42 +43,19 @@ OFFER = 'With the setting run: "onSave", the tests that a change can affect run 
 
 @dataclass(eq=False)
 class Run:
-    """A run that was asked for.
+    """A run that was asked for."""
 
-    Parameters
-    ----------
-    folders : list of Folder
-        Those that are left, the present one first.
-    tests : mapping of str to sequence of str
-        Which tests to run of a folder, by its URI; all of them by default.
-    on_save : bool
-        Whether a save started it. Then the tests are those that failed, and those that changes can affect.
-    affected : bool, optional
-        Whether only tests run that failed or that changes can affect, if none is named; by default as the settings say.
-    selections : mapping of Folder to (Selection or None)
-        Which these are, where the recording was read for that already.
-
-    Attributes
-    ----------
-    done : asyncio.Event
-        It has ended.
-    cancelled : bool
-        Whether it is to end.
-    gave_way : bool
-        Whether it is to end because another run is to begin.
-    token : Token
-        Ends the run in the present folder.
-    """
-
-    folders: list[Folder]
-    tests: Mapping[str, Sequence[str]]
-    on_save: bool = False
+    folders: list[Folder]  # those that are left, the present one first
+    tests: Mapping[str, Sequence[str]]  # which tests to run of a folder, by its URI; all of them by default
+    on_save: bool = False  # whether a save started it
+    # whether only tests run that failed or that changes can affect, if none is named; by default as the settings say
     affected: bool | None = None
+    # which these are, where the recording was read for that already
     selections: Mapping[Folder, Selection | None] = field(default_factory=dict)
-    done: asyncio.Event = field(default_factory=asyncio.Event)
-    cancelled: bool = False
-    gave_way: bool = False
-    token: Token = field(default_factory=Token)
+    done: asyncio.Event = field(default_factory=asyncio.Event)  # it has ended
+    cancelled: bool = False  # whether it is to end
+    gave_way: bool = False  # whether it is to end because another run is to begin
+    token: Token = field(default_factory=Token)  # ends the run in the present folder
 
     def cancel(self) -> None:
         """End it."""
@@ -102,25 +79,6 @@ class TestRun:
     """Runs the tests of folders, one folder after another, and one run after another.
 
     A run that a save started gives way to every other run.
-
-    Parameters
-    ----------
-    client : Client
-    trust : Trust
-    files : Jobs
-        Where files are accessed.
-    keep_running : callable
-        Keeps a task alive.
-
-    Attributes
-    ----------
-    observers : list of Observer
-    warm : WarmProcesses
-        Those that wait with collected tests, for runs on save.
-    progress : TestProgress
-        The progress of the run in the present folder.
-    failures : dict of str to str
-        Why the last run of a folder failed, by the URI of the folder.
     """
 
     def __init__(self, client: Client, trust: Trust, files: Jobs, keep_running: Callable[[asyncio.Task[object]], None]):
@@ -128,11 +86,12 @@ class TestRun:
         self._trust = trust
         self._files = files
         self._keep_running = keep_running
+        # those that wait with collected tests, for runs on save
         self.warm = WarmProcesses(trust, self._log, keep_running)
         self._runs: list[Run] = []  # the first of them is going on
         self.observers: list[Observer] = []
-        self.progress = TestProgress()
-        self.failures: dict[str, str] = {}
+        self.progress = TestProgress()  # the progress of the run in the present folder
+        self.failures: dict[str, str] = {}  # why the last run of a folder failed, by the URI of the folder
         self._unranked: set[Folder] = set()  # whose tests have run, but are not ranked yet
         self._offered = False
 
@@ -161,27 +120,7 @@ class TestRun:
     ) -> Run:
         """Start the tests, and return while they run.
 
-        Parameters
-        ----------
-        folders : list of Folder
-        tests : mapping of str to sequence of str
-            Which tests to run of a folder, by its URI; all of them by default.
-        affected : bool, optional
-            Whether only tests run that failed or that changes can affect, if none is named; by default as the settings
-            say.
-        on_save : bool
-            Whether a save starts them. Then the tests are those that failed, and those that changes can affect.
-        selections : mapping of Folder to (Selection or None), optional
-            Which these are, where the recording was read for that already.
-
-        Returns
-        -------
-        Run
-
-        Raises
-        ------
-        NotTrusted
-            When the workspace is not trusted.
+        Raises NotTrusted when the workspace is not trusted.
         """
         self._trust.require()
         self.give_way()

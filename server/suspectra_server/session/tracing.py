@@ -22,29 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tracing:
-    """A traced run of one failing test.
-
-    Parameters
-    ----------
-    folder : Folder
-    evidence : Evidence
-        Of the recording in which the test failed.
-    test : FailingTest
-
-    Attributes
-    ----------
-    trace : DependenceTrace, optional
-        None until there is one.
-    outcome : Outcome, optional
-        None as long as the test runs.
-    """
+    """A traced run of one failing test."""
 
     folder: Folder
-    evidence: Evidence
+    evidence: Evidence  # of the recording in which the test failed
     test: FailingTest
     title: str = field(default="tracing a failing test", init=False)
-    trace: DependenceTrace | None = field(default=None, init=False)
-    outcome: Outcome | None = field(default=None, init=False)
+    trace: DependenceTrace | None = field(default=None, init=False)  # None until there is one
+    outcome: Outcome | None = field(default=None, init=False)  # None as long as the test runs
 
     def __post_init__(self) -> None:
         self._hides_values = self.folder.settings.experiments_hide_values

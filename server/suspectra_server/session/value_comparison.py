@@ -26,23 +26,12 @@ from suspectra_server.timing import PROGRESS_S
 
 @dataclass(frozen=True)
 class ValueComparison:
-    """Observations of failing and passing tests. They are in the log when it ends, which is evidence.
-
-    Parameters
-    ----------
-    client : Client
-    experiments : ExperimentRun
-        Where it runs.
-    folder : Folder
-    evidence : Evidence
-        Of the recording in which the tests failed.
-    tests : tuple of FailingTest
-    """
+    """Observations of failing and passing tests. They are in the log when it ends, which is evidence."""
 
     client: Client
-    experiments: ExperimentRun
+    experiments: ExperimentRun  # where it runs
     folder: Folder
-    evidence: Evidence
+    evidence: Evidence  # of the recording in which the tests failed
     tests: tuple[FailingTest, ...]
     title: str = field(default="comparing values with passing tests", init=False)
 

@@ -23,16 +23,7 @@ class _Start:
 
 
 class WarmProcesses:
-    """Starts them, and gives them away. Belongs to the loop.
-
-    Parameters
-    ----------
-    trust : Trust
-    log : callable
-        Called with what the user may want to know.
-    keep_running : callable
-        Keeps a task alive.
-    """
+    """Starts them, and gives them away. Belongs to the loop."""
 
     def __init__(self, trust: Trust, log: Callable[[str], None], keep_running: Callable[[asyncio.Task[object]], None]):
         self._trust = trust

@@ -35,16 +35,7 @@ _UNKNOWN = object()  # the state of a path that was not given and not compared y
 def state_of(path: str, boundary: Boundary | None = None) -> object:
     """A value that differs between two states of a file, or of the files in a folder.
 
-    Parameters
-    ----------
-    path : str
-    boundary : Boundary, optional
-        Of the workspace that the path may be in. A path that leads out of it is not accessed, and counts as missing.
-
-    Returns
-    -------
-    object
-        None for a missing file.
+    None for a missing file.
     """
     if boundary is not None and not boundary.may_look(path):
         return None
@@ -66,14 +57,7 @@ def _state_of_entry(entry: os.DirEntry[str]) -> Signature | tuple[()]:
 
 
 class Watcher:
-    """Watches sets of paths, and reports to the loop which set changed.
-
-    Parameters
-    ----------
-    loop : asyncio.AbstractEventLoop
-    changed : callable
-        Called in the loop with the key of the set.
-    """
+    """Watches sets of paths, and reports to the loop which set changed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, changed: Callable[[WatchKey], None]):
         self._loop = loop
@@ -93,19 +77,9 @@ class Watcher:
         key: WatchKey,
         paths: Iterable[str],
         states: Mapping[str, object] | None = None,
-        boundary: Boundary | None = None,
+        boundary: Boundary | None = None,  # of the workspace that the paths may be in
     ) -> None:
-        """Watch exactly these paths under a key, files or folders, whether they exist yet or not.
-
-        Parameters
-        ----------
-        key : tuple of str
-        paths : iterable of str
-        states : mapping of str to object, optional
-            The last states that the caller knows, from `state_of`: any other state is reported as a change.
-        boundary : Boundary, optional
-            Of the workspace that the paths may be in. Paths that lead out of it and folders above it are not watched.
-        """
+        """Watch exactly these paths under a key, files or folders, whether they exist yet or not."""
         wanted = frozenset(os.path.abspath(path) for path in paths)
         given = {os.path.abspath(path): state for path, state in (states or {}).items()}
         with self._lock:
@@ -233,13 +207,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 class Debouncer:
-    """Calls a function once nothing has happened for a while.
-
-    Parameters
-    ----------
-    loop : asyncio.AbstractEventLoop
-    act : callable
-    """
+    """Calls a function once nothing has happened for a while."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, act: Callable[[], None]):
         self._loop = loop

@@ -19,15 +19,7 @@ MAX_NAMES = 20_000  # of tests, in all of them
 
 
 class DecisionsFile:
-    """``.suspectra/groups.json`` of a workspace. Both methods access the disk: for one worker thread.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    writable : bool
-        Whether the file may be written.
-    """
+    """``.suspectra/groups.json`` of a workspace. Both methods access the disk: for one worker thread."""
 
     def __init__(self, root: Path, *, writable: bool = True):
         self._file = WorkspaceFile(root, NAME, VERSION)

@@ -16,21 +16,12 @@ ENOUGH = 50
 
 @dataclass(frozen=True)
 class Fix:
-    """A change of the text as it was run. It may only look like a repair, so it is never applied by itself.
+    """A change of the text as it was run. It may only look like a repair, so it is never applied by itself."""
 
-    Parameters
-    ----------
-    location : Location
-        The lines that it changes.
-    edit : Edit
-    change, effect : str
-        The change and what it does, in a few words each.
-    """
-
-    location: Location
+    location: Location  # the lines that it changes
     edit: Edit
-    change: str
-    effect: str
+    change: str  # the change and what it does, in a few words each
+    effect: str  # the change and what it does, in a few words each
 
     @classmethod
     def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:

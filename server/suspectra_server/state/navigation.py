@@ -34,49 +34,26 @@ MAX_FUNCTIONS = 100  # functions with suspects whose next moves are computed in 
 
 @dataclass(frozen=True)
 class NavigationBasis:
-    """What a navigation model is computed from; models with an equal basis are equal.
-
-    Parameters
-    ----------
-    ranking : Ranking
-    excluded : frozenset of int
-        Elements that are examined or innocent.
-    jumps : JumpModel
-    """
+    """What a navigation model is computed from; models with an equal basis are equal."""
 
     ranking: Ranking
-    excluded: frozenset[int]
+    excluded: frozenset[int]  # elements that are examined or innocent
     jumps: JumpModel
 
 
 @dataclass(frozen=True, eq=False)
 class NavigationModel:
-    """The debugging model, and results that were computed in advance.
-
-    Parameters
-    ----------
-    basis : NavigationBasis
-    model : DebuggingModel or None
-        None if every suspect is excluded, or if the suite is too large.
-    next : mapping of int to Move
-        The most likely move from the best suspect of each function.
-    steps : ndarray of float64, shape (elements,), optional
-        Expected steps from the top of the ranking, once they are known.
-    current : int, optional
-        The element that the reader is on.
-    steps_from_current : ndarray of float64, shape (elements,), optional
-        Expected steps from that element.
-    problem : Problem, optional
-        Why there are no expected steps.
-    """
+    """The debugging model, and results that were computed in advance."""
 
     basis: NavigationBasis
-    model: DebuggingModel | None
+    model: DebuggingModel | None  # None if every suspect is excluded, or if the suite is too large
+    # the most likely move from the best suspect of each function
     next: Mapping[int, Move] = field(default_factory=dict)
+    # expected steps from the top of the ranking, once they are known; shape (elements,)
     steps: NDArray[np.float64] | None = None
-    current: int | None = None
-    steps_from_current: NDArray[np.float64] | None = None
-    problem: Problem | None = None
+    current: int | None = None  # the element that the reader is on
+    steps_from_current: NDArray[np.float64] | None = None  # expected steps from that element; shape (elements,)
+    problem: Problem | None = None  # why there are no expected steps
 
     @property
     def complete(self) -> bool:
@@ -132,13 +109,7 @@ class _Knowledge:
 
 
 class NavigationModels:
-    """Makes navigation models, each with what can be taken over from the previous one.
-
-    Parameters
-    ----------
-    edged_source : callable
-        A source of the same evidence with control-flow edges, for rankings that did without; it may be None.
-    """
+    """Makes navigation models, each with what can be taken over from the previous one."""
 
     def __init__(self, edged_source: Callable[[], EvidenceSource | None]):
         self._edged_source = edged_source

@@ -154,10 +154,7 @@ class Ranking:
     def ranked(self) -> RankedReport:
         """The report, for callers that have an element or a suspect of it.
 
-        Raises
-        ------
-        LookupError
-            When nothing was ranked.
+        Raises LookupError when nothing was ranked.
         """
         if self.report is None:
             raise LookupError("nothing was ranked")

@@ -104,10 +104,7 @@ async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, print_
 async def serve_unix(protocol: Protocol, path: Path, print_status: PrintStatus) -> int:
     """Serve the first client on a Unix socket that only its owner can connect to, and end with it.
 
-    Raises
-    ------
-    UsageError
-        When the socket can't be made there.
+    Raises UsageError when the socket can't be made there.
     """
     with _unix_socket(path) as own:
         authenticator = _Authenticator(protocol, None)
@@ -243,18 +240,7 @@ def _remove_stale(path: Path) -> None:
 async def serve_websocket(
     protocol: Protocol, host: str, port: int, token: str, print_status: PrintStatus, *, secret: bool
 ) -> int:
-    """Serve the first client on a WebSocket whose request has the token, and end with it.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    host : str
-    port : int
-    token : str
-    print_status : callable
-    secret : bool
-        Print the address without the token.
-    """
+    """Serve the first client on a WebSocket whose request has the token, and end with it."""
     from websockets.asyncio.server import ServerConnection, serve
     from websockets.exceptions import ConnectionClosed
     from websockets.http11 import Request, Response

@@ -17,41 +17,16 @@ _MANY = 100  # above so many replaced records, it is no slower to go through all
 
 
 class LiveRecords:
-    """The records that count: the last one of each test, oldest first, unless a later collection did not find the test.
-
-    Attributes
-    ----------
-    records : dict of str to Record
-    ordered : Chunks of Record
-        The same, in the same order.
-    sections : Counter of Section
-    files : Counter of str
-        Numbers of records by section, and by the file of the test.
-    fresh : list of Record
-    gone : list of (str, int)
-        New records, and name and time of removed ones, since the caller last emptied the lists.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.reader import RecordedTest, Run
-    >>> from suspectra_recorder.record import TestRecord
-    >>> log = Log(lambda source: None)
-    >>> log.on_run(Run("monday", 1, {}))
-    >>> for ended, verdict in enumerate(["passed", "failed"], 2):
-    ...     log.on_test(RecordedTest("test_sum", ended, TestRecord("test_sum", verdict).head(ended), b"", b""))
-    >>> live = LiveRecords()
-    >>> live.update([log])
-    >>> live.records["test_sum"].time, live.passes["test_sum"].time
-    (3, 2)
-    """
+    """The last record of each test, oldest first, unless a later collection did not find the test."""
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
-        self.ordered: Chunks[Record] = Chunks()
+        self.ordered: Chunks[Record] = Chunks()  # the same, in the same order
         self.sections: Counter[Section] = Counter()
-        self.files: Counter[str] = Counter()
+        self.files: Counter[str] = Counter()  # numbers of records by section, and by the file of the test
         self._passes: dict[str, Record] = {}
         self.fresh: list[Record] = []
+        # new records, and name and time of removed ones, since the caller last emptied the lists
         self.gone: list[tuple[str, int]] = []
         self._seen: dict[object, tuple[int, int]] = {}  # numbers of records and collections of each log
         self._latest = 0
@@ -63,13 +38,7 @@ class LiveRecords:
         return {ended.name: self._passes[ended.name] for ended in kept}
 
     def update(self, logs: Iterable[Log]) -> None:
-        """Add what was appended to the logs; read all records again only if logs changed in another way.
-
-        Parameters
-        ----------
-        logs : iterable of Log
-            All current logs.
-        """
+        """Add what was appended to the logs; read all records again only if logs changed in another way."""
         logs = list(logs)
         previous_sizes, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
         appended = [record for log in logs for record in log.records[previous_sizes.get(log.reading, (0, 0))[0] :]]

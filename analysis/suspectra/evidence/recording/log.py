@@ -27,29 +27,7 @@ _PIECE = 1 << 20  # bytes
 
 
 class Log(LogReader):
-    """The content of one log, which is read incrementally.
-
-    Parameters
-    ----------
-    source_map : callable
-        Given a source, returns its map.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
-    >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
-    >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "passed").head(2)))
-    >>> log = Log(SourceMap.from_source)
-    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test)
-    >>> log.update(folder / "1.log", "1.log")
-    >>> log.sections[0].run, log.records[0].result.name, log.problems
-    ('monday', 'test_sum', [])
-    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test + test[:9])
-    >>> log.update(folder / "1.log", "1.log")
-    >>> len(log.records), log.problems[0].cause
-    (1, 'the last entry is cut off, as it is when a process is killed; all before it was read')
-    """
+    """The content of one log, which is read incrementally."""
 
     def __init__(self, source_map: Callable[[Source], SourceMap]) -> None:
         super().__init__()
@@ -68,15 +46,7 @@ class Log(LogReader):
         self._damage: list[Problem] = []
 
     def update(self, path: Path, name: str) -> None:
-        """Read what was appended since the last call.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-        name : str
-            Its name in problems.
-        """
+        """Read what was appended since the last call."""
         self._name = name
         found: list[Problem] = []
         try:

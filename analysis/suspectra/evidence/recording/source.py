@@ -352,13 +352,7 @@ class RecordingSource:
         return plan
 
     def _decode(self) -> list[Problem]:
-        """Decode what is new, and forget what it replaced.
-
-        Returns
-        -------
-        list of Problem
-            What is wrong with any row that counts.
-        """
+        """Decode what is new, and forget what it replaced."""
         live = self._live
         for name, time in live.gone:
             self._decoded.pop((name, time), None)

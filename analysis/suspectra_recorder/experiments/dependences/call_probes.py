@@ -17,18 +17,7 @@ _GENERATOR = 0x20 | 0x200  # flags of the code of generators, and of asynchronou
 
 
 def _frame_of(value: object) -> object | None:
-    """The frame of a generator or coroutine, None for other objects.
-
-    Parameters
-    ----------
-    value : object
-        Anything.
-
-    Returns
-    -------
-    object or None
-        Its identity stands for the call that it suspends.
-    """
+    """The frame of a generator or coroutine, None for other objects."""
     if type(value) is GeneratorType:
         return value.gi_frame
     if type(value) is CoroutineType:
@@ -39,32 +28,7 @@ def _frame_of(value: object) -> object | None:
 
 
 def call_probes(state: State) -> dict[str, Probe]:
-    """The probes of calls, and of exceptions.
-
-    Parameters
-    ----------
-    state : State
-        Of the run.
-
-    Returns
-    -------
-    dict of str to callable
-        By name.
-
-    Examples
-    --------
-    A function returns 20 to its caller:
-
-    >>> from suspectra_recorder.experiments.dependences.columns import Columns
-    >>> state = State(Columns(0), [0, 0], {}, lambda frame, line: -1, lambda site: False, print, print)
-    >>> traced = call_probes(state)
-    >>> traced["n"](0, (), None)  # the function begins
-    True
-    >>> traced["r"](1, 20)
-    20
-    >>> state.columns.parts["site"].tolist(), state.root.returned
-    ([0, 1], 1)
-    """
+    """The probes of calls, and of exceptions."""
     columns, heap = state.columns, state.heap
     node, share, shares, text = columns.node, columns.share, columns.owner, columns.text
     called = columns.called

@@ -20,29 +20,7 @@ ANY = 0
 
 
 class Call:
-    """A call of a traced function that has not ended, or is suspended.
-
-    Parameters
-    ----------
-    number : int
-        Of all calls of the run.
-    frame : int
-        The scope of the function.
-    caller : Call or None
-        What called it, or resumed it last.
-    gives : bool, optional
-        Whether it is a generator, which gives its caller one value after the other, and then no more.
-
-    Examples
-    --------
-    >>> caller = Call(1, frame=0, caller=None)
-    >>> call = Call(2, frame=3, caller=caller, gives=True)
-    >>> call.caller.number, call.uses
-    (1, [])
-    >>> call.decided(7)
-    >>> caller.uses
-    [7]
-    """
+    """A call of a traced function that has not ended, or is suspended."""
 
     __slots__ = ("caller", "frame", "gives", "handled", "items", "number", "owners", "parts", "pending",
                  "raised_again", "raising", "result", "returned", "stored", "update", "uses")  # fmt: skip
@@ -62,39 +40,13 @@ class Call:
         self.raised_again: tuple[int, int] = (0, -1)
 
     def decided(self, made: int) -> None:
-        """Tell whoever takes the values of a generator what it decided: that says which one comes next, if any.
-
-        Parameters
-        ----------
-        made : int
-            The node of the decision.
-        """
+        """Tell whoever takes the values of a generator what it decided: that says which one comes next, if any."""
         if self.caller is not None:
             self.caller.uses.append(made)
 
 
 class Pending:
-    """A call that traced code is about to make, or has made.
-
-    Parameters
-    ----------
-    site : int
-        Of the call; the next one has only what the expression for the function reads.
-    begin, mark : int
-        Where in `uses` begins what the function was read from, and what is read afterwards.
-    function : object
-        What is called.
-    native : bool
-        Whether that is built in.
-    left : int
-        How many arguments are still to be evaluated.
-
-    Examples
-    --------
-    >>> pending = Pending(site=4, begin=0, mark=0, function=len, native=True, left=1)
-    >>> pending.entered, pending.given
-    (False, [])
-    """
+    """A call that traced code is about to make, or has made."""
 
     __slots__ = ("begin", "entered", "function", "given", "last", "left", "mark", "native", "nodes", "site")
 
@@ -106,72 +58,7 @@ class Pending:
 
 
 class State:
-    """A traced run.
-
-    Parameters
-    ----------
-    columns : Columns
-        Takes the nodes.
-    frames : sequence of int
-        The scope of each site, by number.
-    captured : mapping of int to (int, list of str)
-        For entries of functions: their scope, and which of the names that functions share are theirs.
-    site_at : callable
-        Gives the site of the statement at a line of a function, from its scope and the line.
-    is_with : callable
-        Whether a site is a ``with``.
-    on_thread, on_full : callable
-        Called when another thread executes traced code, and when there are as many nodes as there may be.
-
-    Attributes
-    ----------
-    current : Call
-        The call that is being executed.
-    calls : int
-        How many there were.
-    suspended : dict of int to Call
-        Calls of generators and coroutines, by the identity of their frames.
-    raised, raised_at : int
-        The identity of the exception that left a traced function last, and the node where it came from.
-    origins : Origins
-        The nodes where exceptions that left traced functions came from.
-    between : int
-        How many calls there are between traced code and a probe.
-    swallowed : callable
-        Gives the node where an exception came from that the call which is being executed handles without a handler:
-        from the exception, and its traceback in the function of that call.
-    threads : list of int
-        Threads that executed traced code, which is left out.
-    defaulted : mapping of int to int
-        For parameters with defaults the sites of these.
-    defaults : dict of int to int
-        The identity of each default by its site, or `ANY` if there were several.
-    bindings : list of (str, int) or None
-        Names that bodies of classes have bound, and their nodes; None where a body begins.
-
-    Examples
-    --------
-    >>> def on_thread():
-    ...     print("another thread")
-    >>> state = State(Columns(0), [0], {}, lambda frame, line: -1, lambda site: False, on_thread, print)
-    >>> outer = state.current = Call(1, frame=0, caller=state.root)
-    >>> state.current = Call(2, frame=3, caller=outer)
-
-    An exception ended the inner call, so the next probe is one of the outer one:
-
-    >>> state.back_to(0) is outer
-    True
-    >>> state.resumed() is outer
-    True
-    >>> state.leave(outer)
-    >>> state.current is state.root
-    True
-    >>> state.foreign()
-    another thread
-    >>> state.rest()
-    >>> state.threads
-    []
-    """
+    """A traced run."""
 
     __slots__ = ("between", "bindings", "calls", "captured", "columns", "current", "defaulted", "defaults", "frames",
                  "heap", "is_with", "on_full", "on_thread", "origins", "raised", "raised_at", "root", "site_at",
@@ -191,14 +78,18 @@ class State:
         self.site_at, self.is_with, self.on_thread, self.on_full = site_at, is_with, on_thread, on_full
         self.root = self.current = Call(0, -1, None)
         self.calls = self.raised = self.between = 0
+        # the identity of the exception that left a traced function last, and the node where it came from
         self.raised_at = -1
-        self.origins = Origins()
-        self.suspended: dict[int, Call] = {}
+        self.origins = Origins()  # the nodes where exceptions that left traced functions came from
+        self.suspended: dict[int, Call] = {}  # calls of generators and coroutines, by the identity of their frames
+        # gives the node where an exception came from that the call which is being executed handles without a handler:
+        # from the exception, and its traceback in the function of that call
         self.swallowed: Callable[[BaseException, TracebackType], int] = lambda error, trace: -1
         self.thread = _thread.get_ident()
-        self.threads: list[int] = []
-        self.defaulted: Mapping[int, int] = {}
-        self.defaults: dict[int, int] = {}
+        self.threads: list[int] = []  # threads that executed traced code, which is left out
+        self.defaulted: Mapping[int, int] = {}  # for parameters with defaults the sites of these
+        self.defaults: dict[int, int] = {}  # the identity of each default by its site, or `ANY` if there were several
+        # names that bodies of classes have bound, and their nodes; None where a body begins
         self.bindings: list[tuple[str, int] | None] = []
 
     def rest(self) -> None:
@@ -215,18 +106,7 @@ class State:
         self.on_thread()
 
     def back_to(self, frame: int) -> Call:
-        """The innermost call of a function: exceptions may have ended others unseen.
-
-        Parameters
-        ----------
-        frame : int
-            The scope of the function.
-
-        Returns
-        -------
-        Call
-            It is being executed from now on.
-        """
+        """The innermost call of a function: exceptions may have ended others unseen."""
         call: Call | None = self.current
         while call is not None and call.frame != frame:
             call = call.caller
@@ -235,13 +115,7 @@ class State:
         return self.current
 
     def resumed(self) -> Call:
-        """The call of a function that can be suspended, whoever resumed it. Only probes may ask for theirs.
-
-        Returns
-        -------
-        Call
-            It is being executed from now on.
-        """
+        """The call of a function that can be suspended, whoever resumed it. Only probes may ask for theirs."""
         call = self.suspended.get(id(_get_frame(2 + self.between)))
         if call is not None and call is not self.current:
             inner: Call | None = self.current
@@ -253,35 +127,12 @@ class State:
         return self.current
 
     def leave(self, call: Call) -> None:
-        """A call ends, or is suspended.
-
-        Parameters
-        ----------
-        call : Call
-            Its caller goes on.
-        """
+        """A call ends, or is suspended."""
         self.current = call.caller or self.root
 
 
 def ended(call: Call, made: int, value: object) -> None:
-    """A call gives something back.
-
-    Parameters
-    ----------
-    call : Call
-        That of a traced function.
-    made : int
-        The node of the value.
-    value : object
-        What it gives back.
-
-    Examples
-    --------
-    >>> caller = Call(1, frame=0, caller=None)
-    >>> ended(Call(2, frame=3, caller=caller), made=7, value=20)
-    >>> caller.uses, caller.result
-    ([7], 20)
-    """
+    """A call gives something back."""
     caller = call.caller
     if caller is not None:
         caller.uses.append(made)

@@ -31,33 +31,7 @@ _type_name = type.__dict__["__name__"].__get__
 
 
 class Columns:
-    """The nodes of a run, and what they depend on.
-
-    Parameters
-    ----------
-    descriptor : int
-        The file that takes the columns; 0 to keep them.
-    most : int
-        How many nodes there may be.
-
-    Examples
-    --------
-    >>> path = folder / "columns"
-    >>> descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
-    >>> columns = Columns(descriptor)
-    >>> first = columns.node(3, 1, columns.text(20), -1, [])
-    >>> second = columns.node(4, 1, columns.text([20]), -1, [first])
-    >>> columns.parts["site"].tolist(), columns.parts["source"].tolist(), columns.texts
-    ([3, 4], [0], ['', '20', 'list'])
-    >>> columns.flush_if_full()  # not yet
-    >>> columns.flush()
-    >>> os.close(descriptor)
-    >>> path.stat().st_size > 0, len(columns.parts["site"])
-    (True, 0)
-    >>> columns.go_on(0, most=100)
-    >>> columns.imported, columns.most
-    (2, 102)
-    """
+    """The nodes of a run, and what they depend on."""
 
     def __init__(self, descriptor: int, most: int = MAX_NODES):
         self.descriptor, self.most = descriptor, most
@@ -117,18 +91,7 @@ class Columns:
         self.called = callers
 
     def text(self, value: object) -> int:
-        """The number of a value's text: a short literal, or the name of its type.
-
-        Parameters
-        ----------
-        value : object
-            Of which nothing is called.
-
-        Returns
-        -------
-        int
-            Its index in `texts`.
-        """
+        """The number of a value's text: a short literal, or the name of its type."""
         cls = type(value)
         if type(value) is int:
             known = self._of_number.get(value)
@@ -175,15 +138,7 @@ class Columns:
             self.flush()
 
     def go_on(self, descriptor: int, most: int) -> None:
-        """A run begins, and what was imported for it is here already.
-
-        Parameters
-        ----------
-        descriptor : int
-            The file that takes the columns from now on; 0 to keep them.
-        most : int
-            How many nodes the run may have.
-        """
+        """A run begins, and what was imported for it is here already."""
         self.descriptor, self.imported = descriptor, self.count
         self.most = self.count + most
 

@@ -25,60 +25,10 @@ _HAVE_NO_CONTENT = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.BinOp, ast.Comp
 
 
 class Expressions(Probing):
-    """Rewrites expressions; the base of what rewrites statements.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.dependences.scopes import Scopes
-    >>> def parsed(text):
-    ...     tree = ast.parse(text)
-    ...     scopes = Scopes(tree, 0)
-    ...     rewriting = Expressions("tracer", "values", "board", scopes, 0)
-    ...     rewriting.scope = scopes.by_node[tree]
-    ...     return rewriting, tree.body[0]
-    >>> rewriting, statement = parsed("cart.total + vat")
-    >>> uses = []
-    >>> print(ast.unparse(rewriting.expr(statement.value, uses)))
-    'tracer'.u('tracer'.o(cart, 'total').total) + 'tracer'.u(vat)
-    >>> uses
-    [(0, 'cart'), (0, 'vat')]
-    >>> rewriting, statement = parsed("prices")
-    >>> print(ast.unparse(rewriting.content(statement.value, [])))
-    'tracer'.u(prices)
-    >>> print(ast.unparse(rewriting.whole(statement.value, [])))
-    'tracer'.ud(prices)
-    >>> rewriting, statement = parsed("price(20)")
-    >>> print(ast.unparse(rewriting.call(statement.value, "c")))
-    'tracer'.c(0, 'tracer'.kn(0, price, 1)('tracer'.g(2, 20)))
-    >>> rewriting, statement = parsed("'board'.decide(3, True if paid else False)")
-    >>> print(ast.unparse(rewriting.decision(statement.value, "b", [])))
-    'tracer'.b(0, True if 'tracer'.u(paid) else False)
-
-    The beginning of a function has its parameters, whose defaults are read outside:
-
-    >>> rewriting, function = parsed("def price(net, vat=rate): pass")
-    >>> rewriting.defaults(function.args)
-    >>> print(ast.unparse(rewriting.entry(function, function.body[0])()))
-    'tracer'.n(1, (net, vat), None)
-    >>> [(site.kind, site.uses, site.defines) for site in rewriting.sites if site.kind in ("value", "default")]
-    [('value', [(0, 'rate')], [(0, '#0')]), ('default', [(0, '#0')], [(0, 'vat')])]
-    """
+    """Rewrites expressions; the base of what rewrites statements."""
 
     def expr(self, node: ast.expr, uses: Uses) -> ast.expr:
-        """Rewrite an expression; what it reads by name is added to `uses`.
-
-        Parameters
-        ----------
-        node : ast.expr
-            Changed in place.
-        uses : list of Variable
-            Grows.
-
-        Returns
-        -------
-        ast.expr
-            What takes its place.
-        """
+        """Rewrite an expression; what it reads by name is added to `uses`."""
         method = getattr(self, "_" + type(node).__name__, None)
         if method is not None:
             rewritten: ast.expr = method(node, uses)
@@ -91,41 +41,13 @@ class Expressions(Probing):
         return node
 
     def content(self, node: ast.expr, uses: Uses, method: str = "u") -> ast.expr:
-        """Rewrite an operand, of which all that is in it may be read.
-
-        Parameters
-        ----------
-        node : ast.expr
-            Changed in place.
-        uses : list of Variable
-            Grows.
-        method : str
-            The probe that takes it.
-
-        Returns
-        -------
-        ast.expr
-            What takes its place.
-        """
+        """Rewrite an operand, of which all that is in it may be read."""
         inside = not isinstance(node, _HAVE_NO_CONTENT)
         rewritten = self.expr(node, uses)
         return self.probe(method, node, rewritten) if inside else rewritten
 
     def whole(self, node: ast.expr, uses: Uses) -> ast.expr:
-        """Rewrite an operand, of which all that is in it may be read, and what is in that.
-
-        Parameters
-        ----------
-        node : ast.expr
-            Changed in place.
-        uses : list of Variable
-            Grows.
-
-        Returns
-        -------
-        ast.expr
-            What takes its place.
-        """
+        """Rewrite an operand, of which all that is in it may be read, and what is in that."""
         for method in ("left", "right"):
             if self.marked(node, self._values, method):
                 assert isinstance(node, ast.Call)
@@ -213,20 +135,7 @@ class Expressions(Probing):
         return self.call(node, "c")
 
     def call(self, node: ast.Call, method: str) -> ast.expr:
-        """Rewrite a call; `method` takes its result.
-
-        Parameters
-        ----------
-        node : ast.Call
-            Changed in place.
-        method : str
-            A probe.
-
-        Returns
-        -------
-        ast.expr
-            What takes its place.
-        """
+        """Rewrite a call; `method` takes its result."""
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return node
         called: Uses = []
@@ -258,24 +167,7 @@ class Expressions(Probing):
         return self.probe("g" if number < 0 else "gn", value, site, rewritten)
 
     def decision(self, node: ast.expr, method: str, uses: Uses, defines: Uses | None = None) -> ast.expr:
-        """Rewrite a decision: ``decide(number, True if test else False)``, or ``decide(number, True)``.
-
-        Parameters
-        ----------
-        node : ast.expr
-            The call that decides.
-        method : str
-            The probe.
-        uses : list of Variable
-            What it reads by itself.
-        defines : list of Variable, optional
-            What it binds.
-
-        Returns
-        -------
-        ast.expr
-            What takes its place.
-        """
+        """Rewrite a decision: ``decide(number, True if test else False)``, or ``decide(number, True)``."""
         number, truth = _asked(node)
         inner = list(uses) if method == "b" else []
         last = 0  # the call is on the first line of what asks for the truth, and the test may be below
@@ -287,27 +179,7 @@ class Expressions(Probing):
     def end(self, node: ast.expr, uses: Uses) -> ast.expr:
         """Make the decision that a loop has no further round; no board is asked, since none could be added.
 
-        Parameters
-        ----------
-        node : ast.expr
-            The call that decides on each round.
-        uses : list of Variable
-            What it reads.
-
-        Returns
-        -------
-        ast.expr
-            For the ``else`` of the loop.
-
-        Examples
-        --------
-        >>> from suspectra_recorder.experiments.dependences.scopes import Scopes
-        >>> tree = ast.parse("'board'.decide(3, True)")
-        >>> scopes = Scopes(tree, 0)
-        >>> rewriting = Expressions("tracer", "values", "board", scopes, 0)
-        >>> rewriting.scope = scopes.by_node[tree]
-        >>> print(ast.unparse(rewriting.end(tree.body[0].value, [])))
-        'tracer'.b(0, False)
+        For the `else` of the loop.
         """
         site = self.site(node, "end", _asked(node)[0], uses)
         return self.probe("b", node, site, ast.copy_location(ast.Constant(False), node))
@@ -388,20 +260,7 @@ class Expressions(Probing):
         return node
 
     def entry(self, node: FunctionNode, place: Located) -> Callable[[], ast.expr]:
-        """Number the beginning of a function; what is returned makes its probe, once it is known what it captures.
-
-        Parameters
-        ----------
-        node : ast node
-            The function.
-        place : ast node
-            Where its body begins.
-
-        Returns
-        -------
-        callable
-            Makes the probe.
-        """
+        """Number the beginning of a function; what is returned makes its probe, once it is known what it captures."""
         scope, arguments = self.scope, node.args
         names = parameters(arguments)
         site = self.site(node, "entry", -1, [], [self.variable(name) for name in names])
@@ -430,13 +289,7 @@ class Expressions(Probing):
         return made
 
     def defaults(self, arguments: ast.arguments) -> None:
-        """Rewrite the defaults of parameters, each of which has a node.
-
-        Parameters
-        ----------
-        arguments : ast.arguments
-            Changed in place.
-        """
+        """Rewrite the defaults of parameters, each of which has a node."""
         by_position = [*arguments.posonlyargs, *arguments.args]
         last = by_position[len(by_position) - len(arguments.defaults) :]
         arguments.defaults = [self._default(*one) for one in zip(last, arguments.defaults, strict=True)]

@@ -63,56 +63,13 @@ class Heap:
 
     What is known of an object is forgotten when that goes. Objects that can't say when they go, such as lists, are kept
     as long as the heap, so that no other one gets their identity.
-
-    Attributes
-    ----------
-    stored : dict of int to dict
-        The nodes by the identity of the object, and by attribute or key.
-    classes : dict of int to (dict of str to int)
-        The nodes that bodies of classes have bound to names.
-    of_classes : set of str
-        All these names.
-
-    Examples
-    --------
-    >>> heap = Heap()
-    >>> rates = {"DE": 19}
-    >>> heap.write(rates, item_key("DE"), node=4)
-    >>> sources = []
-    >>> heap.item(rates, "DE", sources)
-    >>> heap.content([rates], sources)
-    >>> heap.called(rates.get, ["DE"], sources)
-    >>> sources
-    [4, 4, 4]
-    >>> heap.changed(rates.clear, [], node=9, native=True)
-    >>> heap.stored[id(rates)]
-    {'*': 9}
-
-    What code that is not traced gives may be new, or be given again:
-
-    >>> opened = (folder / "rates").open("w")
-    >>> heap.born(opened, node=10)
-    >>> heap.stored[id(opened)]
-    {'*': 10}
-    >>> opened.close()
-    >>> cached = lru_cache(str.upper)
-    >>> heap.remember(cached, node=11)
-    >>> heap.stored[id(cached)]
-    {'*': 11}
-
-    What the body of a class has bound is found in its instances:
-
-    >>> class Cart:
-    ...     limit = 20
-    >>> heap.bind(Cart, "limit", node=12)
-    >>> heap.attribute(Cart(), "limit"), heap.attribute(Cart, "limit"), heap.attribute(Cart(), "total")
-    (12, 12, -1)
     """
 
     def __init__(self) -> None:
+        # the nodes by the identity of the object, and by attribute or key
         self.stored: dict[int, dict[object, int]] = {}
-        self.classes: dict[int, dict[str, int]] = {}
-        self.of_classes: set[str] = set()
+        self.classes: dict[int, dict[str, int]] = {}  # the nodes that bodies of classes have bound to names
+        self.of_classes: set[str] = set()  # all these names
         self._kept: dict[int, object] = {}  # weak references, or the objects themselves
         self._classes_kept: dict[int, object] = {}
 
@@ -129,31 +86,13 @@ class Heap:
         self._kept.pop(identity, None)
 
     def born(self, thing: object, node: int) -> None:
-        """Code that is not traced gave an object, which may be new: all that is in it came from there.
-
-        Parameters
-        ----------
-        thing : object
-            Which object.
-        node : int
-            The call that gave it.
-        """
+        """Code that is not traced gave an object, which may be new: all that is in it came from there."""
         known = id(type(thing)) in _CONTAINERS or id(thing) in self.stored
         if not known and not _is_immutable(thing):
             self._know(thing, {WHOLE: node})
 
     def write(self, thing: object, key: object, node: int) -> None:
-        """A node stored into an attribute or an item with a plain key; into anything, with `WHOLE`.
-
-        Parameters
-        ----------
-        thing : object
-            Which object.
-        key : object
-            The name of an attribute, what `item_key` gives, or `WHOLE`.
-        node : int
-            What stored.
-        """
+        """A node stored into an attribute or an item with a plain key; into anything, with `WHOLE`."""
         known = self.stored.get(id(thing))
         if known is None:
             self._know(thing, {key: node})
@@ -163,15 +102,7 @@ class Heap:
             known[key] = node
 
     def content(self, thing: object, sources: list[int]) -> None:
-        """Add what stored into an object, and into the objects in it.
-
-        Parameters
-        ----------
-        thing : object
-            Which object.
-        sources : list of int
-            Grows.
-        """
+        """Add what stored into an object, and into the objects in it."""
         known = self.stored.get(id(thing))
         if known is not None:
             sources.extend(known.values())
@@ -187,17 +118,7 @@ class Heap:
                 self._inner(one, sources, depth - 1)
 
     def called(self, function: object, given: list[object], sources: list[int]) -> None:
-        """Add what a call of code that is not traced reads.
-
-        Parameters
-        ----------
-        function : object
-            What is called.
-        given : list of object
-            The arguments.
-        sources : list of int
-            Grows.
-        """
+        """Add what a call of code that is not traced reads."""
         receiver = _receiver(function)
         if type(function) is _CACHED:
             self.content(function, sources)
@@ -218,17 +139,7 @@ class Heap:
                 self.content(one, sources)
 
     def item(self, thing: object, key: object, sources: list[int]) -> None:
-        """Add what stored an item with a plain key.
-
-        Parameters
-        ----------
-        thing : object
-            Which object.
-        key : object
-            A number or a string.
-        sources : list of int
-            Grows.
-        """
+        """Add what stored an item with a plain key."""
         known = self.stored.get(id(thing))
         if known is None:
             return
@@ -241,17 +152,7 @@ class Heap:
             sources.append(found)
 
     def bind(self, cls: type, name: str, node: int) -> None:
-        """The body of a class has bound a name.
-
-        Parameters
-        ----------
-        cls : type
-            The class.
-        name : str
-            Its attribute.
-        node : int
-            What was bound last.
-        """
+        """The body of a class has bound a name."""
         known = self.classes.get(id(cls))
         if known is None:
             forget, identity = self.classes.pop, id(cls)
@@ -263,17 +164,7 @@ class Heap:
     def attribute(self, thing: object, key: str) -> int:
         """The node that bound an attribute of a class, as it is read from the class or from an instance.
 
-        Parameters
-        ----------
-        thing : object
-            A class or an instance.
-        key : str
-            The name of the attribute.
-
-        Returns
-        -------
-        int
-            -1 if no class is known to have it.
+        -1 if no class is known to have it.
         """
         cls = type(thing)
         for one in (*_mro(thing), *_mro(cls)) if issubclass(cls, type) else _mro(cls):
@@ -287,33 +178,13 @@ class Heap:
         return -1
 
     def remember(self, function: object, node: int) -> None:
-        """What is called may give the same again, without calling traced code.
-
-        Parameters
-        ----------
-        function : object
-            What is called.
-        node : int
-            What it gave.
-        """
+        """What is called may give the same again, without calling traced code."""
         if type(function) is _CACHED:
             known = self.stored.get(id(function))
             self.write(function, node if known else WHOLE, node)  # beside what it gave before
 
     def changed(self, function: object, given: list[object], node: int, *, native: bool) -> None:
-        """A call of code that is not traced may have changed objects.
-
-        Parameters
-        ----------
-        function : object
-            What was called.
-        given : list of object
-            The arguments.
-        node : int
-            The call.
-        native : bool
-            Whether it is built in.
-        """
+        """A call of code that is not traced may have changed objects."""
         receiver = _receiver(function)
         can_change = receiver is not None and not _is_immutable(receiver)
         if can_change and (id(type(receiver)) not in _CONTAINERS or _called_name(function) in _MUTATORS):
@@ -328,23 +199,7 @@ class Heap:
 
 
 def item_key(key: object) -> object:
-    """The key under which an item is stored: a number, or a string apart from attributes; None if it may be user code.
-
-    Parameters
-    ----------
-    key : object
-        As the program has it.
-
-    Returns
-    -------
-    object
-        Hashable by Python itself.
-
-    Examples
-    --------
-    >>> item_key(3), item_key("DE"), item_key((1, 2))
-    (3, ('[', 'DE'), None)
-    """
+    """The key by which an item is stored: a number, or a string apart from attributes; None if it may be user code."""
     return key if type(key) is int else ("[", key) if type(key) is str else None
 
 
@@ -392,22 +247,6 @@ _CLASSES = {
 
 
 def is_native(function: object) -> bool:
-    """Whether what is called is surely no traced function itself.
-
-    Parameters
-    ----------
-    function : object
-        Anything that can be called.
-
-    Returns
-    -------
-    bool
-        True for functions and types that are built in.
-
-    Examples
-    --------
-    >>> is_native(len), is_native(dict), is_native(lambda: None)
-    (True, True, False)
-    """
+    """Whether what is called is surely no traced function itself."""
     cls = type(function)
     return cls is _BUILTIN or cls is _WRAPPER or id(function) in _CLASSES

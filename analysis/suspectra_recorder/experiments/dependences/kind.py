@@ -20,29 +20,7 @@ _STARTS = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_s
 
 
 class TracingDependences(RunKind):
-    r"""The program as it is, with its dependences: see `Job`.
-
-    Parameters
-    ----------
-    is_test : callable
-        Whether a path, relative to the workspace, is test code.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> kind = TracingDependences(lambda path: path.startswith("test_"))
-    >>> hook = ExperimentHook(Scope(str(folder)), [kind.instrument])
-    >>> code = hook.code(str(folder / "price.py"), "price.py", b"vat = 20\n")
-    >>> [(source.path, source.is_test) for source in kind.instrument.sources]
-    [('price.py', False)]
-    >>> kind.begin()
-    >>> exec(code, {})
-    >>> kind.prepare()
-    >>> kind.instrument.start(0).columns.imported  # the module and its value
-    2
-    >>> kind.instrument.stop()
-    """
+    """The program as it is, with its dependences: see `Job`."""
 
     def __init__(self, is_test: Callable[[str], bool]):
         self.instrument = self._tracer = Tracer(is_test)
@@ -83,18 +61,7 @@ class TracingDependences(RunKind):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
-        """Keep where the exception that ends the test came from.
-
-        Parameters
-        ----------
-        call : pytest.CallInfo
-            A phase of the test.
-
-        Yields
-        ------
-        None
-            Once.
-        """
+        """Keep where the exception that ends the test came from."""
         yield  # pytest's plugin for unittest says first what failed
         if self._state is not None and call.excinfo is not None and not self._phase:
             error = call.excinfo.value

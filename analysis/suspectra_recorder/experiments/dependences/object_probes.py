@@ -18,31 +18,7 @@ _names_in = _module.__dict__["__dict__"].__get__
 
 
 def object_probes(state: State) -> dict[str, Probe]:
-    """The probes of attributes and items.
-
-    Parameters
-    ----------
-    state : State
-        Of the run.
-
-    Returns
-    -------
-    dict of str to callable
-        By name.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.dependences.columns import Columns
-    >>> state = State(Columns(0), [0], {}, lambda frame, line: -1, lambda site: False, print, print)
-    >>> traced = object_probes(state)
-    >>> class Cart: ...
-    >>> cart = Cart()
-    >>> state.heap.write(cart, "total", node=4)
-    >>> traced["o"](cart, "total") is cart  # its attribute is read
-    True
-    >>> state.current.uses
-    [4]
-    """
+    """The probes of attributes and items."""
     columns, heap = state.columns, state.heap
     node = columns.node
     content, item, write, stored_of = heap.content, heap.item, heap.write, heap.stored.get

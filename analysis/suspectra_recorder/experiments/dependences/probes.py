@@ -22,30 +22,7 @@ __builtins__ = own.builtins
 
 
 def probes(state: State) -> dict[str, Probe]:
-    """The probes of a run.
-
-    Parameters
-    ----------
-    state : State
-        Of the run.
-
-    Returns
-    -------
-    dict of str to callable
-        By name.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.dependences.columns import Columns
-    >>> state = State(Columns(0), [0], {}, lambda frame, line: -1, lambda site: False, print, print)
-    >>> traced = probes(state)
-    >>> traced["v"](0, 20), idle["v"](0, 20)
-    (20, 20)
-    >>> state.columns.count
-    1
-    >>> traced.keys() == idle.keys()
-    True
-    """
+    """The probes of a run."""
     return {**value_probes(state), **object_probes(state), **call_probes(state)}
 
 

@@ -18,42 +18,7 @@ Uses = list[Variable]
 
 
 class Probing:
-    r"""Numbers the sites of a source and makes probes; the base of what rewrites it.
-
-    Parameters
-    ----------
-    name : str
-        The string that stands for the tracer.
-    values, board : str
-        The strings that stand for what assigned values and decisions go through, whose calls are replaced.
-    scopes : Scopes
-        Of the source.
-    first : int
-        The number of its first site.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def price(net):\n    vat = 'values'.put(3, 20)")
-    >>> scopes = Scopes(tree, 0)
-    >>> probing = Probing("tracer", "values", "board", scopes, first=10)
-    >>> function = tree.body[0]
-    >>> probing.scope = scopes.by_node[function]
-    >>> probing.at_import
-    False
-    >>> assignment = function.body[0]
-    >>> probing.variable("vat"), probing.variable("price"), probing.variables(assignment.targets[0])
-    ((1, 'vat'), (0, 'price'), [(1, 'vat')])
-    >>> probing.marked(assignment.value, "values", "put")
-    True
-    >>> number, value = probing.put(assignment.value)
-    >>> number, ast.unparse(value)
-    (3, '20')
-    >>> site = probing.site(assignment, "value", number, defines=[probing.variable("vat")])
-    >>> ast.unparse(probing.probe("v", value, site, value))
-    "'tracer'.v(10, 20)"
-    >>> probing.sites[0].line, probing.header()
-    (2, (1, '#11'))
-    """
+    """Numbers the sites of a source and makes probes; the base of what rewrites it."""
 
     def __init__(self, name: str, values: str, board: str, scopes: Scopes, first: int):
         self.sites: list[TracedSite] = []
@@ -70,28 +35,9 @@ class Probing:
         number: int = -1,
         uses: Uses | None = None,
         defines: Uses | None = None,
-        last: int = 0,
+        last: int = 0,  # the line that it includes at least
     ) -> int:
-        """Number a place; its uses may be added later.
-
-        Parameters
-        ----------
-        node : ast node
-            The place.
-        kind : str
-            As `TracedSite` has it.
-        number : int
-            The decision or assigned value; -1 for none.
-        uses, defines : list of Variable, optional
-            What it reads and binds.
-        last : int, optional
-            The line that it includes at least.
-
-        Returns
-        -------
-        int
-            The number of the site.
-        """
+        """Number a place; its uses may be added later."""
         line, end = getattr(node, "lineno", 1), max(getattr(node, "end_lineno", 1) or 1, last)
         body = getattr(node, "body", None)
         if isinstance(body, list):  # of a statement with others inside, only its head is the place
@@ -111,32 +57,13 @@ class Probing:
         return self._first + len(self.sites) - 1
 
     def variable(self, name: str) -> Variable:
-        """The variable that a name stands for in this scope.
-
-        Parameters
-        ----------
-        name : str
-            As the source has it.
-
-        Returns
-        -------
-        Variable
-            Of the scope that binds it.
-        """
+        """The variable that a name stands for in this scope."""
         return self.scope.find(name).number, name
 
     def variables(self, target: ast.AST | None) -> Uses:
         """The variables that a target binds.
 
-        Parameters
-        ----------
-        target : ast.AST or None
-            A target or a pattern.
-
-        Returns
-        -------
-        list of Variable
-            In their order.
+        In their order.
         """
         return [self.variable(name) for name in bound_names(target)]
 
@@ -146,32 +73,11 @@ class Probing:
         return self.scope.frame.kind == "module"
 
     def header(self) -> Variable:
-        """A variable for what has no name: what a loop, a comprehension or ``match`` goes through.
-
-        Returns
-        -------
-        Variable
-            Of the site that is numbered next.
-        """
+        """A variable for what has no name: what a loop, a comprehension or ``match`` goes through."""
         return self.scope.frame.number, f"#{self._first + len(self.sites)}"
 
     def probe(self, method: str, place: Located, *arguments: ast.expr | int | str) -> ast.expr:
-        """A call of the tracer, on the first line of a place: of one that has several, Python takes the last.
-
-        Parameters
-        ----------
-        method : str
-            The probe.
-        place : ast node
-            Where.
-        *arguments : ast.expr, int or str
-            What it is given.
-
-        Returns
-        -------
-        ast.expr
-            The call.
-        """
+        """A call of the tracer, on the first line of a place: of one that has several, Python takes the last."""
 
         def at(node: ast.expr) -> ast.expr:
             node = ast.copy_location(node, place)
@@ -184,22 +90,7 @@ class Probing:
         return at(ast.Call(tracer, given, []))
 
     def marked(self, node: ast.AST | None, name: str, method: str) -> bool:
-        """Whether a node calls a method of what a string stands for.
-
-        Parameters
-        ----------
-        node : ast.AST or None
-            Any node.
-        name : str
-            The string.
-        method : str
-            The method.
-
-        Returns
-        -------
-        bool
-            False for other calls.
-        """
+        """Whether a node calls a method of what a string stands for."""
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -209,20 +100,7 @@ class Probing:
         )
 
     def put(self, node: ast.expr) -> tuple[int, ast.expr]:
-        """The number of an assigned value, -1 for none, and the value itself.
-
-        Parameters
-        ----------
-        node : ast.expr
-            An expression.
-
-        Returns
-        -------
-        number : int
-            Of the source.
-        value : ast.expr
-            Without the call.
-        """
+        """The number of an assigned value, -1 for none, and the value itself."""
         if self.marked(node, self._values, "put"):
             assert isinstance(node, ast.Call)
             number = node.args[0]

@@ -21,23 +21,7 @@ _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 class Rewritten:
-    """What is known of a source after it was rewritten.
-
-    Parameters
-    ----------
-    source : TracedSource
-        Its sites.
-    captured : dict of int to (int, list of str)
-        For entries of functions: their scope, and which of the names that functions share are theirs.
-    next_scope : int
-        The number after those of its scopes.
-
-    Examples
-    --------
-    >>> made = rewrite(ast.parse("vat = 20"), "price.py", "t", 0, 0, is_test=False, asserts=True)
-    >>> [site.kind for site in made.source.sites], made.next_scope
-    (['entry', 'value'], 1)
-    """
+    """What is known of a source after it was rewritten."""
 
     def __init__(self, source: TracedSource, captured: dict[int, tuple[int, list[str]]], next_scope: int):
         self.source, self.captured, self.next_scope = source, captured, next_scope
@@ -46,44 +30,11 @@ class Rewritten:
 def rewrite(
     tree: ast.Module, path: str, name: str, first: int, first_scope: int, *, is_test: bool, asserts: bool
 ) -> Rewritten:
-    r"""Let a source tell a tracer what it does.
+    """Let a source tell a tracer what it does.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        Changed in place.
-    path : str
-        Relative to the workspace.
-    name : str
-        The string that stands for the tracer; nowhere else in the source.
-    first, first_scope : int
-        The numbers of its first site and scope.
-    is_test : bool
-        Whether it is test code.
-    asserts : bool
-        Whether decisions inside of asserts have numbers.
+    Its sites have the numbers from `first` on.
 
-    Returns
-    -------
-    Rewritten
-        Its sites have the numbers from `first` on.
-
-    Raises
-    ------
-    RecursionError
-        When the source is nested too deeply.
-
-    Examples
-    --------
-    >>> tree = ast.parse("vat = 20\nif vat > limit:\n    raise TooMuch")
-    >>> made = rewrite(tree, "price.py", "t", 0, 0, is_test=False, asserts=True)
-    >>> print(ast.unparse(tree))
-    't'.n(0, (), None)
-    vat = 't'.v(1, 20)
-    't'.bm('vat')
-    if 't'.b(2, True if 't'.ud(vat) > 't'.ud(limit) else False):
-        raise 't'.e(3, TooMuch)
-    't'.z()
+    Raises RecursionError when the source is nested too deeply.
     """
     values, board = f"{name}values", f"{name}board"
     assignments.rewrite(tree, values, 0)

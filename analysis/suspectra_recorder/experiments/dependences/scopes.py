@@ -20,22 +20,9 @@ Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def is_suspended(node: FunctionNode) -> bool:
-    r"""Whether calls of a function can be suspended: generators and coroutines.
+    """Whether calls of a function can be suspended: generators and coroutines.
 
-    Parameters
-    ----------
-    node : ast node
-        The function.
-
-    Returns
-    -------
-    bool
-        True also for asynchronous functions that never wait.
-
-    Examples
-    --------
-    >>> [is_suspended(node) for node in ast.parse("def a(): yield 1\nasync def b(): pass\ndef c(): return 1").body]
-    [True, True, False]
+    True also for asynchronous functions that never wait.
     """
     return isinstance(node, ast.AsyncFunctionDef) or any(
         isinstance(one, (ast.Yield, ast.YieldFrom)) for one in own_nodes(node)
@@ -43,24 +30,7 @@ def is_suspended(node: FunctionNode) -> bool:
 
 
 def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
-    r"""What a function executes itself, without the functions inside of it.
-
-    Parameters
-    ----------
-    node : ast node
-        The function.
-
-    Yields
-    ------
-    ast.AST
-        Each node.
-
-    Examples
-    --------
-    >>> function = ast.parse("def price():\n    vat = 20\n    def inner():\n        net = 100").body[0]
-    >>> [node.id for node in own_nodes(function) if isinstance(node, ast.Name)]
-    ['vat']
-    """
+    """What a function executes itself, without the functions inside of it."""
     pending: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while pending:
         one = pending.pop()
@@ -70,40 +40,15 @@ def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
 
 
 class Scope:
-    """A scope, with its names.
-
-    Parameters
-    ----------
-    number : int
-        Of all scopes of the process.
-    kind : str
-        ``module``, ``class``, ``function``, ``comprehension`` or ``generator`` (a generator expression).
-    outer : Scope or None
-        The one around it.
-
-    Attributes
-    ----------
-    names : set of str
-        What is bound in it.
-    frame : Scope
-        The module, function or generator expression in whose calls it is executed.
-
-    Examples
-    --------
-    >>> module = Scope(0, "module", None)
-    >>> function = Scope(1, "function", module)
-    >>> function.names.add("vat")
-    >>> inner = Scope(2, "function", function)
-    >>> inner.find("vat").number, inner.find("print").number, function.captured
-    (1, 0, {'vat'})
-    """
+    """A scope, with its names."""
 
     def __init__(self, number: int, kind: str, outer: Scope | None):
         self.number, self.kind, self.outer = number, kind, outer
-        self.names: set[str] = set()
+        self.names: set[str] = set()  # what is bound in it
         self.globals: set[str] = set()
         self.outside: set[str] = set()  # nonlocal
         shares = kind in ("class", "comprehension") and outer is not None
+        # the module, function or generator expression in whose calls it is executed
         self.frame: Scope = outer.frame if shares and outer is not None else self
         self.captured: set[str] = set()  # its names that functions inside of it read or bind
         self.captures: set[str] = set()  # names of functions around it
@@ -111,15 +56,7 @@ class Scope:
     def find(self, name: str) -> Scope:
         """The scope that a name belongs to.
 
-        Parameters
-        ----------
-        name : str
-            As it is read or bound in this scope.
-
-        Returns
-        -------
-        Scope
-            The module where no other one binds it.
+        The module where no other one binds it.
         """
         scope: Scope = self
         while scope.outer is not None:
@@ -144,24 +81,7 @@ class Scope:
 
 
 def bound_names(target: ast.AST | None) -> Iterator[str]:
-    """The names that a target or pattern binds.
-
-    Parameters
-    ----------
-    target : ast.AST or None
-        A target of an assignment, a pattern, or nothing.
-
-    Yields
-    ------
-    str
-        Each name.
-
-    Examples
-    --------
-    >>> target = ast.parse("first, (second, *rest), cart.total = prices").body[0].targets[0]
-    >>> sorted(bound_names(target))
-    ['first', 'rest', 'second']
-    """
+    """The names that a target or pattern binds."""
     if target is None:
         return
     for node in ast.walk(target):
@@ -176,20 +96,7 @@ def bound_names(target: ast.AST | None) -> Iterator[str]:
 def parameters(arguments: ast.arguments) -> list[str]:
     """The names of parameters.
 
-    Parameters
-    ----------
-    arguments : ast.arguments
-        Of a function.
-
-    Returns
-    -------
-    list of str
-        Those by position first.
-
-    Examples
-    --------
-    >>> parameters(ast.parse("def price(net, /, vat, *rest, code, **more): ...").body[0].args)
-    ['net', 'vat', 'code', 'rest', 'more']
+    Those by position first.
     """
     found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     found += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
@@ -197,24 +104,7 @@ def parameters(arguments: ast.arguments) -> list[str]:
 
 
 class Scopes:
-    r"""The scopes of one source.
-
-    Parameters
-    ----------
-    tree : ast.Module
-        The source.
-    first : int
-        The number of its module's scope; those inside follow.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def price(net):\n    return [net + vat for vat in vats]")
-    >>> scopes = Scopes(tree, 0)
-    >>> [(scope.number, scope.kind, sorted(scope.names)) for scope in scopes.by_node.values()]
-    [(0, 'module', ['price']), (1, 'function', ['net']), (2, 'comprehension', ['vat'])]
-    >>> scopes.next
-    3
-    """
+    """The scopes of one source."""
 
     def __init__(self, tree: ast.Module, first: int):
         self._next = first

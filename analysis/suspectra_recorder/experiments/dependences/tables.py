@@ -16,72 +16,28 @@ Variable = tuple[int, str]
 
 
 class TracedSite(NamedTuple):
-    """A place of a source that has nodes.
+    """A place of a source that has nodes."""
 
-    Parameters
-    ----------
-    line, end_line, column : int
-        Lines from 1, both included; the column in bytes from 0.
-    kind : str
-        As `suspectra.dependences.trace.Site` has it.
-    number : int
-        Which decision or assigned value of the source; -1 for none.
-    frame : int
-        The scope in whose calls it is executed.
-    uses, defines : list of Variable
-        What it reads, and what it binds.
-
-    Examples
-    --------
-    >>> site = TracedSite(2, 2, 4, "value", 0, 1, uses=[(0, "rate")], defines=[(1, "vat")])
-    >>> site.kind, site.defines
-    ('value', [(1, 'vat')])
-    """
-
-    line: int
-    end_line: int
-    column: int
-    kind: str
-    number: int
-    frame: int
-    uses: list[Variable]
-    defines: list[Variable]
+    line: int  # lines from 1, both included; the column in bytes from 0
+    end_line: int  # lines from 1, both included; the column in bytes from 0
+    column: int  # lines from 1, both included; the column in bytes from 0
+    kind: str  # as `suspectra.dependences.trace.Site` has it
+    number: int  # which decision or assigned value of the source; -1 for none
+    frame: int  # the scope in whose calls it is executed
+    uses: list[Variable]  # what it reads, and what it binds
+    defines: list[Variable]  # what it reads, and what it binds
 
 
 @dataclass
 class TracedSource:
-    """A source of this process that is traced.
+    """A source of this process that is traced."""
 
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace, forward slashes.
-    first : int
-        The number of its first site, of all sites of the process.
-    is_test : bool
-        Whether it is test code.
-    module : int
-        The scope of the module.
-    sites : list of TracedSite
-        By number from `first` on.
-    frames : dict of int to int
-        For each scope the module, function or generator expression in whose calls it is executed.
-
-    Examples
-    --------
-    >>> site = TracedSite(1, 1, 0, "value", 0, 0, uses=[(0, "rate")], defines=[(0, "vat")])
-    >>> source = TracedSource("price.py", first=10, is_test=False, module=0, sites=[site])
-    >>> source.numbers
-    range(10, 11)
-    >>> source.table["sites"]
-    [(1, 1, 0, 'value', 0, 0, [0], [1])]
-    """
-
-    path: str
-    first: int
-    is_test: bool
-    module: int
-    sites: list[TracedSite] = field(default_factory=list)
+    path: str  # relative to the workspace, forward slashes
+    first: int  # the number of its first site, of all sites of the process
+    is_test: bool  # whether it is test code
+    module: int  # the scope of the module
+    sites: list[TracedSite] = field(default_factory=list)  # by number from `first` on
+    # for each scope the module, function or generator expression in whose calls it is executed
     frames: dict[int, int] = field(default_factory=dict)
 
     @property

@@ -31,52 +31,13 @@ class _Gate:
 
 
 class Tracer(Instrument):
-    r"""The traced sources of a process.
-
-    Parameters
-    ----------
-    is_test : callable
-        Whether a path, relative to the workspace, is test code.
-
-    Attributes
-    ----------
-    sources : list of TracedSource
-        In the order in which they were loaded.
-    left_out_imports : bool
-        Whether tracing what was imported made too many nodes.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> tracer = Tracer(lambda path: False)
-    >>> hook = ExperimentHook(Scope(str(folder)), [tracer])
-    >>> source = b"def price(net):\n    vat = 20\n    return net + vat\n"
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", source), space)
-    >>> state = tracer.start(descriptor=0)  # of no file
-    >>> space["price"](100)
-    120
-    >>> tracer.stop()
-
-    What is imported may be traced, too; then a run goes on from there:
-
-    >>> tracer.trace_imports()
-    >>> exec(hook.code(str(folder / "rates.py"), "rates.py", b"vat = 20\n"), {})
-    >>> tracer.rest()
-    >>> tracer.start(descriptor=0).columns.imported  # the module, and its value
-    2
-    >>> tracer.stop()
-    >>> sites = tracer.sources[0].sites
-    >>> [(sites[number].kind, sites[number].line) for number in state.columns.parts["site"]]
-    [('entry', 1), ('value', 2), ('value', 3)]
-    """
+    """The traced sources of a process."""
 
     tests = True
     """Test code is traced, too: what it passes is what the program begins with."""
 
     def __init__(self, is_test: Callable[[str], bool]):
-        self.sources: list[TracedSource] = []
+        self.sources: list[TracedSource] = []  # in the order in which they were loaded
         self._is_test = is_test
         self._test_paths: set[str] = set()
         self._gates: list[tuple[_Gate, str, int]] = []  # with its path, and where its outermost function begins
@@ -93,7 +54,7 @@ class Tracer(Instrument):
         self._columns = Columns(0)
         self._state: State | None = None
         self._defaulted: dict[int, int] = {}
-        self.left_out_imports = False
+        self.left_out_imports = False  # whether tracing what was imported made too many nodes
         self._imported: tuple[State, dict[str, Probe]] | None = None  # what was traced before, and its probes
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
@@ -121,22 +82,7 @@ class Tracer(Instrument):
         self._captured.update(made.captured)
 
     def finish(self, code: CodeType, placeholder: str, path: str) -> CodeType:
-        """Give compiled code its gates, one for each function of a module or class.
-
-        Parameters
-        ----------
-        code : CodeType
-            Of the module.
-        placeholder : str
-            The string that stands for the tracer.
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        CodeType
-            That reaches the probes.
-        """
+        """Give compiled code its gates, one for each function of a module or class."""
         return self._with_gates(code, placeholder, path, self._gate(path, 0), in_function=False)
 
     def _with_gates(self, code: CodeType, name: str, path: str, gate: _Gate, *, in_function: bool) -> CodeType:
@@ -159,22 +105,7 @@ class Tracer(Instrument):
     # a run
 
     def start(self, descriptor: int, only: Collection[tuple[str, int]] | None = None, most: int = MAX_NODES) -> State:
-        """Trace from now on.
-
-        Parameters
-        ----------
-        descriptor : int
-            The file that takes the columns; 0 to keep them.
-        only : collection of (str, int), optional
-            Files and lines whose functions are traced, besides test code; all unless given.
-        most : int
-            How many nodes the trace may have.
-
-        Returns
-        -------
-        State
-            Of the run that is being traced.
-        """
+        """Trace from now on."""
         imported, self._imported = self._imported, None
         if imported is None:
             state, found = self._new_state(Columns(descriptor, most))
@@ -204,13 +135,7 @@ class Tracer(Instrument):
         self._open.update(found)
 
     def trace_imports(self, most: int = MAX_IMPORTED) -> None:
-        """Trace what runs while modules are imported; the next run goes on from there.
-
-        Parameters
-        ----------
-        most : int
-            How many nodes this may have. If there are more, the next run begins with none.
-        """
+        """Trace what runs while modules are imported; the next run goes on from there."""
         state, found = self._new_state(Columns(0, most))
         self._imported = state, found
         self._trace(state, found)

@@ -17,30 +17,7 @@ Probe = Callable[..., Any]
 
 
 def value_probes(state: State) -> dict[str, Probe]:
-    """The probes of values, decisions, loops and comprehensions.
-
-    Parameters
-    ----------
-    state : State
-        Of the run.
-
-    Returns
-    -------
-    dict of str to callable
-        By name.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.dependences.columns import Columns
-    >>> state = State(Columns(0), [0, 0], {}, lambda frame, line: -1, lambda site: False, print, print)
-    >>> traced = value_probes(state)
-    >>> traced["v"](0, 20)  # a value is assigned
-    20
-    >>> traced["b"](1, True)  # a decision is made
-    True
-    >>> state.columns.parts["outcome"].tolist(), state.columns.texts
-    ([-1, 1], ['', '20'])
-    """
+    """The probes of values, decisions, loops and comprehensions."""
     columns, heap, frames = state.columns, state.heap, state.frames
     node, text, shares = columns.node, columns.text, columns.owner
     content, write, stored_of = heap.content, heap.write, heap.stored.get
