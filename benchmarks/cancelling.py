@@ -29,15 +29,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
-from suspectra.altered_runs import failing_tests
-from suspectra.cancellation import Cancelled, Token, cancellable
+from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.causes.inquiry import Inquiry
+from suspectra.cli.altered_runs import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.observing import Observing
-from suspectra.experiments.path_inquiry import PathInquiry
+from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.traces import Traces
-from suspectra.suspicion import Suspicion
+from suspectra.paths.searches.inquiry import PathInquiry
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q")
 TARGET_S, TIMEOUT_S = 0.5, 30.0

@@ -33,8 +33,8 @@ from experiments import PYTEST, ledger, sqlparse
 
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
 from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
 
 STEPS, SECONDS = 10_000_000, 120.0
 WORTH_S, MAX_RUNS = 0.1, 100

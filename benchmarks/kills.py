@@ -25,7 +25,7 @@ from pathlib import Path
 from rank_speed import make_project, record
 from server_latency import Client, Log, Message
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
 
 TESTS = """\

@@ -28,12 +28,11 @@ import numpy as np
 from faulty_subjects import Subject, subjects
 from state_based import Measured, environment_of
 
+from suspectra.base.errors import EvidenceError
 from suspectra.causes.states import NewValue, Point, States, StatesRun
 from suspectra.dependences.slices import backward
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.errors import EvidenceError
 from suspectra.evidence.discovery import find_source
-from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.answers import DecisionSite
 from suspectra.experiments.dependences import KIND, trace_dependences
@@ -43,8 +42,9 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
 from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import Switch
+from suspectra.runs.experiment import Experiment, Outcome
 from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.literals import from_text
+from suspectra_recorder.experiments.values.literals import from_text
 
 SECONDS = 60.0
 """For the alterations of one test."""

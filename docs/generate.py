@@ -16,7 +16,7 @@ from pathlib import Path
 
 from api_page import api_page
 
-from suspectra.technique_info import Need, TechniqueInfo
+from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
 from suspectra_server import extension, protocol

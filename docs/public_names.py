@@ -28,7 +28,7 @@ ROOMS = (
 )
 """The sections of the API reference: a title, and the modules and packages of `suspectra` that are in it."""
 
-_INNER = ("suspectra.evidence.recording.", "suspectra.evaluation.cli")  # parts of these that are left out
+_INNER = ("suspectra.evidence.recording.", "suspectra.cli.evaluate")  # parts of these that are left out
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, mmap, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, mmap, os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 SIZE = 1 << 14
 TEST, COLLECTION, IMPORT = "test", "collection", "import"

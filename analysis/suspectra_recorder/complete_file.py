@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from io import BufferedWriter
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @contextlib.contextmanager

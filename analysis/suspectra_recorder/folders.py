@@ -12,12 +12,12 @@ import stat
 from collections.abc import Mapping
 
 from suspectra_recorder.errors import Problem, SuspectraError, UsageError
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import is_own
-from suspectra_recorder.instrumentation.own import hashlib, os, sys, time
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys, time
 from suspectra_recorder.settings import FOLDER
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 OLDEST = 30 * 24 * 3600.0  # seconds after the last run, after which a workspace's cache is removed
 MAX_WORKSPACES = 200  # in the cache; beyond, those with the oldest last run are removed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suspectra_recorder.activity import Activity
-from suspectra_recorder.child_process_merge import Imported
+from suspectra_recorder.children.merge import Imported
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from suspectra_recorder.scope import Scope
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CASE = re.compile(r"Test|Case")  # in the names of unittest's classes, and of those that others derive from them
 
@@ -41,7 +41,7 @@ def _tests_others(path: str, scope: Scope) -> bool:
     except OSError:
         return False
     with StandardLibrary():
-        from suspectra_recorder.instrumentation.own_syntax import ast
+        from suspectra_recorder.instrumentation.parser_references import ast
     try:
         nodes = list(ast.walk(ast.parse(source, path)))
     except (SyntaxError, ValueError, RecursionError):

@@ -77,7 +77,7 @@ RECORDERS = MappingProxyType(
         "monitoring": "`sys.monitoring`, on Python 3.12 and newer.",
     }
 )
-"""The ways to record; see :mod:`suspectra_recorder.choice`."""
+"""The ways to record; see :mod:`suspectra_recorder.probe_choice`."""
 
 COUNTS = Option(
     "counts",

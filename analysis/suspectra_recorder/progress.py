@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 

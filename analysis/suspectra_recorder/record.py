@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.log.stack import Stack
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass(frozen=True)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from suspectra_recorder.child_process_merge import ChildProcessMerge
-from suspectra_recorder.children import CHILDREN, Children
-from suspectra_recorder.early import EarlyStart
+from suspectra_recorder.children.merge import ChildProcessMerge
+from suspectra_recorder.children.processes import CHILDREN, Children
+from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hooks import Hooks
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.imports import bits
+from suspectra_recorder.instrumentation.library_references import json, os, sys, time
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
-from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.log_of_run import LogOfRun
 from suspectra_recorder.record import TestRecord
+from suspectra_recorder.run_log import LogOfRun
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import FOLDER
-from suspectra_recorder.unseen import imported_from_elsewhere, modules_before, reason
+from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modules_before, reason
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class Recorder:

@@ -7,10 +7,10 @@ import importlib.machinery
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__", "__pypackages__"})
 _BUILD_TREES = frozenset({"build", "dist"})

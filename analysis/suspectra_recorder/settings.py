@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import asdict, dataclass, field
 
-from suspectra_recorder.instrumentation.own import json, os, sys
+from suspectra_recorder.instrumentation.library_references import json, os, sys
 
 VARIABLE = "SUSPECTRA_RECORD"
 """The environment variable that switches the plugin on; its value is the settings as JSON."""

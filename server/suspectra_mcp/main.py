@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typing_extensions import Unpack
 
-from suspectra.localization import RankingOptions
+from suspectra.cli.localization import RankingOptions
 from suspectra_mcp.permission import Act, Permissions
 from suspectra_mcp.running import Commands
 from suspectra_mcp.tools import Workspace, make_server

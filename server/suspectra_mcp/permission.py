@@ -15,7 +15,7 @@ from mcp.server.mcpserver.resolve import Elicit
 from mcp_types import ClientCapabilities, ElicitationCapability
 from pydantic import BaseModel, Field
 
-from suspectra.output.bounded import MAX_PROBLEM, as_data
+from suspectra.output.agents.bounded import MAX_PROBLEM, as_data
 from suspectra.recording.pytest_command import pytest_words
 from suspectra_server.session.trust import Trust
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from suspectra.cancellation import Token
-from suspectra.output.bounded import as_data, refusal
+from suspectra.base.cancellation import Token
+from suspectra.output.agents.bounded import as_data, refusal
 from suspectra.processes.events import Ended, Output, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import in_words
 from suspectra.recording.pytest_command import pytest_words
-from suspectra_server.session.processes import SUSPECTRA, environment, events_of
+from suspectra_server.session.tests.processes import SUSPECTRA, environment, events_of
 from suspectra_server.session.trust import Trust
 
 USAGE = 2

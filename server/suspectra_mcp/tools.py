@@ -19,10 +19,10 @@ from pydantic import Field
 from typing_extensions import Unpack
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, SuspectraError
-from suspectra.localization import RankingOptions, localize
-from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.bounded import as_data, as_json, refusal
+from suspectra.base.errors import NothingToRank, SuspectraError
+from suspectra.cli.localization import RankingOptions, localize
+from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.agents.bounded import as_data, as_json, refusal
 from suspectra.processes.events import TestProgress
 from suspectra_mcp.permission import Act, Permission, Permissions
 from suspectra_mcp.running import Commands

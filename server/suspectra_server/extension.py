@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.output.bounded import NOTICE
+from suspectra.output.agents.bounded import NOTICE
 from suspectra_recorder.options import Option
 from suspectra_server.agent.tools import TOOLS
 from suspectra_server.protocol import COMMANDS

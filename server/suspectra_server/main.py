@@ -10,10 +10,10 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from suspectra.compiler_warnings import ignore_compiler_warnings
-from suspectra.errors import UsageError
+from suspectra.base.compiler_warnings import ignore_compiler_warnings
+from suspectra.base.errors import UsageError
 from suspectra_server.server import make_server
-from suspectra_server.session.memory import reuse_memory
+from suspectra_server.session.ranking.freed_memory import reuse_memory
 from suspectra_server.timing import THREAD_TURN_S
 from suspectra_server.transport import sockets, wire
 from suspectra_server.transport.access import make_token, token_file

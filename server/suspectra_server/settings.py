@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from suspectra.errors import UsageError
-from suspectra.markov.jumps import JumpModel
-from suspectra.options import (
+from suspectra.base.errors import UsageError
+from suspectra.base.options import (
     ALL_MODULES,
     CALLS,
     CAUSES_SECONDS,
@@ -32,6 +31,7 @@ from suspectra.options import (
     SAME_FUNCTION,
     TECHNIQUE,
 )
+from suspectra.markov.jumps import JumpModel
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS
 from suspectra.techniques.technique import Technique

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.answers import DecisionSite

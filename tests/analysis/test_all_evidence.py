@@ -11,7 +11,7 @@ import pytest
 
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.program.python_source import PythonSource
+from suspectra.program.python.source import PythonSource
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import StatementKind, Statements, statements
 from suspectra.spectrum import FIRST_OUTCOME, ChangedRows, EdgeKind, Edges, Elements, Function, Spectrum

@@ -11,25 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.c_paths.conditions import Conditions
-from suspectra.c_paths.debugger import UNALTERED, Debugger
-from suspectra.c_paths.disassembly import Disassembly
-from suspectra.c_paths.flow import Flow, unsteady
-from suspectra.c_paths.gdb_script import Switch
-from suspectra.c_paths.searching import CPathSetting
-from suspectra.c_paths.switching import CSwitching
-from suspectra.c_paths.traced_build import FLAGS, RECORDER, TracedBuild
-from suspectra.c_paths.traced_program import TracedProgram
-from suspectra.c_paths.traced_run import TracedRun
-from suspectra.c_paths.traced_tests import TracedTests
-from suspectra.c_recording.case import CCase
-from suspectra.cancellation import Cancelled, Token
-from suspectra.errors import EvidenceError
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits
-from suspectra.location import Location
+from suspectra.base.cancellation import Cancelled, Token
+from suspectra.base.errors import EvidenceError
+from suspectra.base.location import Location
+from suspectra.c.paths.conditions import Conditions
+from suspectra.c.paths.debugger import UNALTERED, Debugger
+from suspectra.c.paths.disassembly import Disassembly
+from suspectra.c.paths.flow import Flow, unsteady
+from suspectra.c.paths.gdb_script import Switch
+from suspectra.c.paths.searching import CPathSetting
+from suspectra.c.paths.switching import CSwitching
+from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
+from suspectra.c.paths.traced_program import TracedProgram
+from suspectra.c.paths.traced_run import TracedRun
+from suspectra.c.paths.traced_tests import TracedTests
+from suspectra.c.recording.case import CCase
 from suspectra.paths.distance import distance, parting
 from suspectra.paths.path import NO_BRANCH
 from suspectra.paths.report import ReportedPlace
+from suspectra.paths.searches.search import PathOptions, PathSearchLimits
 from suspectra.spectrum import Spectrum
 
 PROGRAM = r"""
@@ -485,5 +485,5 @@ def test_another_build_is_made_for_other_flags(monkeypatch):
     """CMake does not know the flags, which the launcher adds, so it would compile nothing again."""
     name = TracedBuild.name(Path("build"))
     assert TracedBuild.name(Path("build")) == name != TracedBuild.name(Path("other"))
-    monkeypatch.setattr("suspectra.c_paths.traced_build.FLAGS", (*FLAGS, "-O1"))
+    monkeypatch.setattr("suspectra.c.paths.traced_build.FLAGS", (*FLAGS, "-O1"))
     assert TracedBuild.name(Path("build")) != name

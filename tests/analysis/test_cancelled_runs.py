@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.altered_runs import failing_tests
-from suspectra.cancellation import Cancelled, Token, cancellable
+from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.causes.inquiry import Inquiry
+from suspectra.cli.altered_runs import failing_tests
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import SLICES
-from suspectra.evidence.observations import OBSERVATIONS
+from suspectra.evidence.logs.failure_slices import SLICES
+from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.experiments import dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.observing import Observing
+from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.traces import Traces
 from suspectra.processes.watchdog import END_TIMEOUT_S
-from suspectra.suspicion import Suspicion
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cancelling import CODE, PYTEST, TESTS, descendants

@@ -9,17 +9,17 @@ import time
 
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.base.location import Location
 from suspectra.evidence.sources import Sources
-from suspectra.experiments.cause_transitions import NOTHING_COMPARABLE, OUT_OF_TIME, CauseTransitions
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.location import Location
 from suspectra.output.paths import write_json, write_text
 from suspectra.paths.delta_debugging import Verdict, isolate
 from suspectra.paths.report import PathReport
-from suspectra.paths.transitions import CausePlace, Transition, cause_steps
+from suspectra.paths.searches.cause_transitions import NOTHING_COMPARABLE, OUT_OF_TIME, CauseTransitions
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import PathOptions, PathSearchLimits, PathSetting
+from suspectra.paths.transition_search import CausePlace, Transition, cause_steps
 
 SAMPLE = """\
 def shell_sort(a, size):

@@ -10,23 +10,23 @@ from io import StringIO
 import numpy as np
 import pytest
 
+from suspectra.base.errors import EvidenceError
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
 from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.causes.search import CauseSearch
 from suspectra.causes.solver import SmtSolver
 from suspectra.causes.states import NewValue, Point, States
 from suspectra.causes.techniques import TECHNIQUES
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, Property
 from suspectra.dependences.trace import DependenceTrace, Site
-from suspectra.errors import EvidenceError
 from suspectra.evidence.sources import Sources
-from suspectra.experiment import Outcome
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import NotedValues
 from suspectra.output.causes import write_json, write_text
+from suspectra.runs.experiment import Outcome
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 FLOW, CONTROL, SUMMARY, _ = DependenceKind

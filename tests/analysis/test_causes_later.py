@@ -11,13 +11,13 @@ from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
 from suspectra.causes.progress import Progress
 from suspectra.causes.search import CauseSearch
 from suspectra.causes.states import Point, StatesRun
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
 from suspectra.dependences.trace import DependenceTrace, Site
-from suspectra.experiment import Outcome
 from suspectra.experiments.answers import Answer
 from suspectra.experiments.replacing import NotedValues, ValuePlace
+from suspectra.runs.experiment import Outcome
 
 SHAPES = """\
 def area(width, height):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording import RecordingSource

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from suspectra.evidence.comparison import Comparison
+from suspectra.evidence.compared_values import Comparison
 from suspectra.evidence.recording import RecordingSource
 
 ASSERTIONS = {

@@ -11,8 +11,8 @@ from suspectra.dependences.control import Calls, ControlDependences
 from suspectra.dependences.cuts import minimum_cut
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.instances import Edges
-from suspectra.program.point_dependences import PointDependences, joined
-from suspectra.program.points import ENTRY, EXIT, PointKind, scopes_of
+from suspectra.program.python.point_dependences import PointDependences, joined
+from suspectra.program.python.points import ENTRY, EXIT, PointKind, scopes_of
 
 MID = b"""\
 def mid(read):

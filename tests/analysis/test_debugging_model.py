@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank, UsageError
+from suspectra.base.errors import NothingToRank, UsageError
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import sample_hitting_times

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.distinctions.comparison import Comparison, Standing
 from suspectra.distinctions.executions import Executions
 from suspectra.distinctions.function_flow import FunctionFlow, FunctionFlows, Way
 from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Twin, gain
 from suspectra.distinctions.tie import Tie, advise
-from suspectra.measured_file import MeasuredFile
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 

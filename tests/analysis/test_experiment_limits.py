@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence import discovery
-from suspectra.experiment import EVERY
 from suspectra.experiments import investigation, repeated_test
 from suspectra.experiments.investigation import Investigation
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.switching import switches
+from suspectra.runs.experiment import EVERY
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 SIGN = "def sign(n):\n    if n > 0 or n == 0:\n        return 1\n    return 0\n"

@@ -7,10 +7,10 @@ from hashlib import sha256
 
 import pytest
 
-from suspectra.errors import EvidenceError
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.base.errors import EvidenceError
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.log import ExperimentLog
+from suspectra.runs.experiment import EVERY, Experiment, Outcome
 from suspectra_recorder.folders import RecordingError
 
 

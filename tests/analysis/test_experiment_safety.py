@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.recording.warm import WarmTests
-from suspectra_recorder.experiments.order import Order
+from suspectra_recorder.experiments.start_request import Order
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 HARMFUL = """\

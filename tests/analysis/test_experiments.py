@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import EVERY, Outcome
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.switching import Switch, switches
 from suspectra.mutation.edit import Edit
+from suspectra.runs.experiment import EVERY, Outcome
 
 pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "experiments"

@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra.errors import EvidenceError
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import EVERY
-from suspectra.experiments.forced_paths import FIRST_AT_ONCE, ForcedPaths
-from suspectra.experiments.path_inquiry import PathInquiry
-from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.recorded_paths import Paths
+from suspectra.base.cancellation import Cancelled, Token, cancellable
+from suspectra.base.errors import EvidenceError
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.paths.searches.forced_paths import FIRST_AT_ONCE, ForcedPaths
+from suspectra.paths.searches.inquiry import PathInquiry
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import Order, PathOptions, PathSearchLimits, PathSetting
+from suspectra.runs.experiment import EVERY
 from suspectra.spectrum import Spectrum
 
 SHOP = """\

@@ -8,9 +8,9 @@ from importlib.abc import SourceLoader
 
 import pytest
 
-from suspectra_recorder.experiments.decisions import instrument
+from suspectra_recorder.experiments.decisions.rewriting import instrument
+from suspectra_recorder.experiments.decisions.switchboard import EVERY, Point, StepsSpent, Switchboard
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.switchboard import EVERY, Point, StepsSpent, Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.scope import Scope
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
-from suspectra_recorder.experiments.literals import as_number, from_text, shown, to_text
-from suspectra_recorder.experiments.parts import UNCHANGED, changed, numbers
-from suspectra_recorder.experiments.switchboard import EVERY, Switchboard
+from suspectra_recorder.experiments.decisions.switchboard import EVERY, Switchboard
+from suspectra_recorder.experiments.values.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.values.inner_numbers import UNCHANGED, changed, numbers
+from suspectra_recorder.experiments.values.literals import as_number, from_text, shown, to_text
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.source import parse
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.scope import Scope
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

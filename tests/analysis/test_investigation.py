@@ -12,10 +12,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from suspectra.cli import run
+from suspectra.base.location import Location
+from suspectra.base.technique_info import Need
+from suspectra.cli.main import run
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.experiments.answers import Answer, DecisionSite, Trace
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.mutants import Mutation
@@ -23,19 +24,18 @@ from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
+from suspectra.experiments.suspicion import Suspicion, called_by, top_suspects
 from suspectra.experiments.switching import switches
-from suspectra.location import Location
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.output.investigation import InvestigationProgress
 from suspectra.program import Program
+from suspectra.runs.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
 from suspectra.spectrum import Elements, Function, Spectrum
-from suspectra.suspicion import Suspicion, called_by, top_suspects
-from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos
-from suspectra.techniques.investigation import scores
-from suspectra.techniques.repairs import Repair, repairs
+from suspectra.techniques.experiments.investigation import scores
+from suspectra.techniques.experiments.repairs import Repair, repairs
 
 # the failing tests t1 and t2, the passing ones t3 and t4; statements on lines 1 to 6
 SPECTRUM = Spectrum.from_matrix(

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
+from suspectra.cli.main import run
 from suspectra.evaluation.study import Choice, Plan, rank_subject
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.learning import PRIOR_MOVES, JumpHabit
-from suspectra.output.chain_svg import Picture
+from suspectra.output.pictures.chain import Picture
 from suspectra.spectrum import Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from suspectra.experiment import Outcome
 from suspectra.experiments.mutants import Mutants, changes, repairs
+from suspectra.runs.experiment import Outcome
 from suspectra.spectrum import Spectrum
 
 SOURCE = b"def price(amount):\n    if amount > 10:\n        amount -= 1\n    return amount\n"

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from suspectra.errors import UsageError
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.base.errors import UsageError
 from suspectra.program import Program
+from suspectra.runs.experiment import EVERY, Experiment, Outcome
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.sources import Sources
-from suspectra.experiments.nearest_path import NearestPath
-from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.path_techniques import TECHNIQUES
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.output.paths import write_json, write_text
+from suspectra.paths.searches.nearest_path import NearestPath
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import Order, PathOptions, PathSearchLimits, PathSetting
+from suspectra.paths.searches.techniques import TECHNIQUES
 
 CART = """\
 import itertools
@@ -365,7 +365,7 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     check_ranking(suspectra, tmp_path)
     timed = suspectra("paths", "*member", "--technique", "apg", options=["-X", "importtime"])
     loaded = {line.rpartition("|")[2].strip() for line in timed.stderr.splitlines()}
-    assert "suspectra.experiments.forced_paths" in loaded
+    assert "suspectra.paths.searches.forced_paths" in loaded
     assert not {"scipy", "numpy.ma"} & loaded  # they take as long as pytest itself
     (tmp_path / "cart.py").write_text(CART + "\n")
     refused = suspectra("paths", "*member")

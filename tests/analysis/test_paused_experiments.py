@@ -7,10 +7,10 @@ from base64 import b64decode
 
 import pytest
 
-from suspectra.experiment import EVERY, Outcome
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.switching import Switch
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.runs.experiment import EVERY, Outcome
 
 APP = """
     import threading

@@ -7,11 +7,11 @@ from types import CodeType
 
 import pytest
 
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.paths.distance import differing_events, distance, parting
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra_recorder.experiments.decisions.paths import NotingPath
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.paths import NotingPath
-from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.scope import Scope
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.launch import run
-from suspectra_recorder.choice import MICROSECONDS_PER_PROBE, Choice, choose, microseconds_per_probe
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, with_json
+from suspectra_recorder.probe_choice import MICROSECONDS_PER_PROBE, Choice, choose, microseconds_per_probe
 
 pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 KINDS = Path(__file__).parents[1] / "fixtures" / "recording" / "kinds"

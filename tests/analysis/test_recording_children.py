@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra_recorder.child_log import ChildLog
-from suspectra_recorder.children import Children
-from suspectra_recorder.shared_cells import SharedCells, stored_cells
+from suspectra_recorder.children.child_log import ChildLog
+from suspectra_recorder.children.processes import Children
+from suspectra_recorder.children.shared_cells import SharedCells, stored_cells
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "children"
 EXPECTED = re.compile(r"def (test_\w+).*# runs:(.*)")
@@ -255,7 +255,7 @@ def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
 def test_a_running_child_is_not_taken_for_one_that_ended(tmp_path):
     children = Children(str(tmp_path), {"sources": []}, counting=False)
     code = (
-        "import sys, time; from suspectra_recorder.child_log import ChildLog; "
+        "import sys, time; from suspectra_recorder.children.child_log import ChildLog; "
         f"log = ChildLog({children.folder!r}, 1, False); print('ready', flush=True); time.sleep(600)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)

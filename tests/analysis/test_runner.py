@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError
 from suspectra.processes import runner
 from suspectra.processes.events import Ended, Output, Started, Stopped, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams, run

@@ -11,18 +11,18 @@ from xml.etree import ElementTree
 
 import pytest
 
+from suspectra.base.errors import EvidenceError
 from suspectra.causes.report import CauseReport, State
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
+from suspectra.cli.main import run
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiment import Outcome
 from suspectra.experiments.answers import Answer
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.unusable import require_recorded_failure
-from suspectra.output.cause_svg import cause_svg
-from suspectra_recorder.tracebacks import type_names
+from suspectra.output.pictures.causes import cause_svg
+from suspectra.runs.experiment import Outcome
+from suspectra_recorder.failures.tracebacks import type_names
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 TWO_FAULTS = {

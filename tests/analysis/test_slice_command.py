@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from suspectra.altered_runs import failing_tests
-from suspectra.cli import main
+from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.main import main
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import SLICES
+from suspectra.evidence.logs.failure_slices import SLICES
+from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.traces import Traces
-from suspectra.suspicion import Suspicion
 
 PROGRAM = """\
 def fee(age, member):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from suspectra.dependences.graph import DependenceGraph
-from suspectra.dependences.located import points_of, with_control
+from suspectra.dependences.node_places import points_of, with_control
 from suspectra.dependences.slices import backward, chop, forward, nodes_at
 from suspectra.dependences.trace import DependenceTrace, Site
-from suspectra.output.slice_svg import slice_svg
+from suspectra.output.pictures.slice import slice_svg
 from suspectra.output.slices import write_slice, write_slice_json
 
 MID = b"""\

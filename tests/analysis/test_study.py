@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra import cli
-from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.cli.main import main
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.config import StudyConfig, read_any
 from suspectra.evaluation.corpus import read_index, read_subject
@@ -34,7 +34,7 @@ def suspectra(*arguments: object, status: int = 0) -> tuple[str, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out)
         patch.setattr("sys.stderr", err)
-        assert cli.run([str(argument) for argument in arguments]) == status, err.getvalue()
+        assert main.run([str(argument) for argument in arguments]) == status, err.getvalue()
     return out.getvalue(), err.getvalue()
 
 

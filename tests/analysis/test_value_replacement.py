@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.cli.main import run
 from suspectra.experiments.alternates import one_more, pool, published, roots
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import Replacement, ValueReplacing
 from suspectra.program import Program
+from suspectra.runs.experiment import EVERY, Experiment, Outcome
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
-from suspectra_recorder.experiments.literals import as_number, to_text
+from suspectra_recorder.experiments.values.literals import as_number, to_text
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 

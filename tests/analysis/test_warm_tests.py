@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError
 from suspectra.processes.events import Output, TestProgress, Trouble
 from suspectra.recording import warm as warm_module
 from suspectra.recording.warm import Refused, WarmTests

@@ -179,7 +179,7 @@ def test_no_module_is_part_of_a_circle():
 def test_an_arrow_back_is_found():
     """What these tests find when somebody puts one in."""
     files, graph, rooms = modules(), {name: set(used) for name, used in arrows_of().items()}, table()
-    graph["suspectra.report"].add("suspectra.techniques.cp")
+    graph["suspectra.report"].add("suspectra.techniques.control_flow.cp")
     graph["suspectra_server.session.folder"].add("suspectra_server.features.hover")
     found = violations(files, graph, rooms)
     assert len(found) == 2, found
@@ -241,7 +241,7 @@ def test_programs_are_started_in_one_place():
 
 
 def test_the_server_has_programs_run_in_one_place():
-    runs = {"suspectra.processes.runner.run", "suspectra.recording.launch", "suspectra.c_recording"}
+    runs = {"suspectra.processes.runner.run", "suspectra.recording.launch", "suspectra.c.recording"}
     runs |= {"suspectra.experiments.investigation.Investigation", "suspectra.experiments.machine"}
     assert {path.name for path in sources(SERVER) if runs & imports(path)} == {"processes.py"}
 

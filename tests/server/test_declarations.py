@@ -12,7 +12,7 @@ import pytest
 
 from suspectra.techniques import technique_infos, technique_names
 from suspectra_server import extension, messages, protocol
-from suspectra_server.features.commands import Commands
+from suspectra_server.features.commands.commands import Commands
 from suspectra_server.features.diagnostics import PAGES
 from suspectra_server.server import make_server
 from suspectra_server.settings import SETTINGS, Settings, read_settings

@@ -50,7 +50,7 @@ def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path,
 
 
 def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):
-    from suspectra.cli import run
+    from suspectra.cli.main import run
 
     answer = grouped.suspects()
     groups = answer["groups"]

@@ -4,11 +4,11 @@ import shutil
 import subprocess
 import sys
 
-from suspectra.cancellation import Token
+from suspectra.base.cancellation import Token
 from suspectra_server.protocol import State
-from suspectra_server.session import ranker as module
-from suspectra_server.session.ranker import Ranker, RankingInput
-from suspectra_server.session.watching import state_of
+from suspectra_server.session.ranking import ranker as module
+from suspectra_server.session.ranking.ranker import Ranker, RankingInput
+from suspectra_server.session.ranking.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk
 

@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from suspectra_server.features.steps import Steps
-from suspectra_server.session import learned_moves as learned_module
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.ranker import Ranker
-from suspectra_server.session.rankings import Rankings
+from suspectra_server.session.navigation import learned_moves as learned_module
+from suspectra_server.session.ranking.ranker import Ranker
+from suspectra_server.session.ranking.rankings import Rankings
 from suspectra_server.state.navigation import NavigationModels
 
 TIMEOUT_S = 30

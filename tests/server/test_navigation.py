@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.state.trail import Stop, Trail
 
 INVALID_PARAMS = -32602

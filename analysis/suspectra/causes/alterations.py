@@ -12,18 +12,18 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Protocol, TypeAlias
 
-from suspectra.cancellation import check
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
 from suspectra.causes.progress import Progress
 from suspectra.causes.states import NewValue, Point, States, StatesRun
 from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
 from suspectra.dependences.narrowing import PASSES, Combination, Property
-from suspectra.experiment import Outcome
 from suspectra.experiments.alternates import Alternate, one_more, roots
 from suspectra.experiments.answers import Answer
-from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
+from suspectra.runs.experiment import Outcome
 from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.literals import to_text
+from suspectra_recorder.experiments.values.literals import to_text
 
 TIME_BOUND_S = 10.0
 """Seconds that a run may take, or more if the failing run takes long: tBOUND of the paper."""

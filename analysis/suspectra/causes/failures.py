@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from suspectra.base.english import first_of
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.inquiry import Inquiry
 from suspectra.causes.report import CauseReport, Narrowing, State
-from suspectra.errors import EvidenceError, Problem
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.quantity import first_of
 
 Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
 """Given a test, how many seconds there are, and the causes that are known, makes the inquiry."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
@@ -17,7 +18,6 @@ from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.causes.search import CauseSearch
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.errors import EvidenceError, Problem
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.investigation import Suspects
 from suspectra.experiments.machine import Machine
@@ -27,7 +27,7 @@ from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedVal
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 
 _FAILS_LATER = "nothing was found with which the test passes; with what was found it fails later than before"
 _READ_AS_HINT = "take it as a hint: the fault may break more than one assertion of the test"

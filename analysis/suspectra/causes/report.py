@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
+from suspectra.base.english import ordinal
 from suspectra.dependences.narrowing import Causes
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.quantity import ordinal
 
 MAX_AROUND = 20
 """Statements around the root causes that are listed."""

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from suspectra.arrays import Bools
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.alterations import StateAlterations
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
 from suspectra.causes.report import CauseReport, Narrowing, State, States
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.unusable import CURE_OF_A_PASS
 
 MAX_INSTANCES = 10

@@ -7,8 +7,8 @@ from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any
 
+from suspectra.base.errors import Problem
 from suspectra.dependences.exploration import Constraint, Term, Values
-from suspectra.errors import Problem
 
 TIMEOUT_MS = 1_000
 """How long the solver may take for the constraints of one path."""

@@ -10,7 +10,7 @@ from suspectra.dependences.exploration import Constraint
 from suspectra.experiments.answers import Answer
 from suspectra_recorder.experiments import exchange
 from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.literals import to_text
+from suspectra_recorder.experiments.values.literals import to_text
 
 
 class Point(NamedTuple):
@@ -25,9 +25,9 @@ class NewValue(NamedTuple):
     """A value that is put in the place of another one."""
 
     point: Point  # where
-    # which number inside the value, as suspectra_recorder.experiments.parts has it; empty for the whole
+    # which number inside the value, as suspectra_recorder.experiments.values.inner_numbers has it; empty for the whole
     part: tuple[str, ...]
-    value: object  # what `suspectra_recorder.experiments.literals` can write down
+    value: object  # what `suspectra_recorder.experiments.values.literals` can write down
     symbol: str = ""  # the name of the symbol that stands for it; empty for none
 
     def to_json(self) -> exchange.NewValue:

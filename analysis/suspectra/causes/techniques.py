@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from suspectra.technique_info import Need, TechniqueInfo
+from suspectra.base.technique_info import Need, TechniqueInfo
 
 if TYPE_CHECKING:
     from suspectra.dependences.narrowing import NarrowingSearch

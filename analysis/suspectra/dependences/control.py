@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.cancellation import check, checked
 from suspectra.dependences.instances import Edges, Instances, all_edges, distinct_edges, edge_keys, paired
-from suspectra.program.point_dependences import PointDependences
-from suspectra.program.points import PointKind
+from suspectra.program.python.point_dependences import PointDependences
+from suspectra.program.python.points import PointKind
 
 MAX_SUMMARY = 4
 """Summary control dependences that a run may have, for each of its nodes."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from suspectra.arrays import Bools, FloatMatrix, Ints, Row
+from suspectra.base.arrays import Bools, FloatMatrix, Ints, Row
 
 _Matrix: TypeAlias = "csr_array[np.int32, tuple[int, int]]"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.program.points import Span
+from suspectra.program.python.points import Span
 from suspectra_recorder.instrumentation.source import parse
 
 

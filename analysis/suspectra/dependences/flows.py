@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import checked
 
 _CHUNK = 1 << 18
 

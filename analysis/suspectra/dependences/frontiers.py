@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.dependences.cuts import Nearest, minimum_cut
 from suspectra.dependences.narrowing import PASSES, Alterations, FailingRun, NarrowingSearch, Property
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, dijkstra
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 
 
 class DependenceKind(IntEnum):

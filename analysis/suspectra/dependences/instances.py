@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints, distinct, ranges
-from suspectra.program.point_dependences import Lists
+from suspectra.base.arrays import Ints, distinct, ranges
+from suspectra.program.python.point_dependences import Lists
 
 
 class Edges(NamedTuple):

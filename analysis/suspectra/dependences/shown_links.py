@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.trace import DependenceTrace
 

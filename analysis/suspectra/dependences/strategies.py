@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.dependences.narrowing import NarrowingSearch, Step
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.dependences.graph import DependenceGraph
-from suspectra.program.decision_texts import OwnText
+from suspectra.program.python.decision_texts import OwnText
 
 
 class Site(NamedTuple):

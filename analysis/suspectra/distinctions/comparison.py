@@ -7,12 +7,12 @@ from enum import Enum
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.english import many
 from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
 from suspectra.distinctions.tie import Tie
 from suspectra.program import Program
-from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum, without_uses
 

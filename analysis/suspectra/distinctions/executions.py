@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cancellation import checked
 from suspectra.spectrum import Spectrum
 
 _FEW = 64  # runs of columns up to which they are searched for; beyond, whole rows are looked at

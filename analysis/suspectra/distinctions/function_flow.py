@@ -11,7 +11,7 @@ import numpy as np
 from suspectra.program import Program
 from suspectra.program.dominance import DominatorTree
 from suspectra.program.flow_graph import EXIT, FlowGraph
-from suspectra.program.python_flow import PythonFlow, inside_expression
+from suspectra.program.python.flow import PythonFlow, inside_expression
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Spectrum
 

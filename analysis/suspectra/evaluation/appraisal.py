@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.arrays import Ints
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.evaluation import scores
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.report import RankedReport

@@ -29,7 +29,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.study import Choice, Plan

@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.arrays import Ints, Row
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.arrays import Ints
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.spectrum import Elements
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?")

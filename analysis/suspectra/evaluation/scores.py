@@ -18,8 +18,8 @@ from typing import TypeVar
 import numpy as np
 from scipy import sparse, stats
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import Problem, UsageError
 
 Scores = Sequence[float] | Floats | Ints
 Indices = Sequence[int] | Ints

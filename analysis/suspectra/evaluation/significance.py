@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from suspectra.arrays import Floats
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats
+from suspectra.base.errors import Problem, UsageError
 
 
 def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | float:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from scipy import sparse
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra.evaluation.scores import dependence_score
-from suspectra.program.program_dependence_graph import ProgramDependenceGraph
+from suspectra.program.python.dependence_graph import ProgramDependenceGraph
 
 FileLine = tuple[str, int]
 """A file, and a line of it from 1."""

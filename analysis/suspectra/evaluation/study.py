@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
+from suspectra.base.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
@@ -32,7 +32,7 @@ from suspectra.techniques.tie_breaking import TieBroken
 from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
-    from suspectra.cluster import Cluster
+    from suspectra.spectrum.cluster import Cluster
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 from suspectra.evaluation.significance import wilcoxon
 from suspectra.evaluation.study import Result
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
 from suspectra.evaluation.curves import exam_curves, title
 from suspectra.evaluation.study import Result, StudyResult
 from suspectra.evaluation.summary import TOP, Comparison, Run, Summary, by_run, compare, summarize

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.discovery import C_LOG
 
 MAX_ENTRIES, MAX_BYTES = 100_000, 4 << 30

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 from suspectra.evidence.evidence import Evidence
 
 _MAX_LISTED = 8  # lines or names in one sentence

@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suspectra.errors import EvidenceError, NoEvidence, Problem, UsageError
+from suspectra.base.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
 from suspectra_recorder.log.collection import CollectionError
@@ -16,7 +16,7 @@ from suspectra_recorder.log.frames import SUFFIX, Frame, LogDamage
 from suspectra_recorder.log.reader import LogReader, RecordedTest
 
 if TYPE_CHECKING:
-    from suspectra.evidence.coverage_source import CoverageSource
+    from suspectra.evidence.formats.coverage_source import CoverageSource
 
 RECORDING = Path(".suspectra", "recording")
 RECORDING_C = Path(".suspectra", "recording-c")
@@ -78,7 +78,7 @@ def find_source(
     True
     >>> find_source(folder)
     Traceback (most recent call last):
-    suspectra.errors.NoEvidence: there is no evidence in … Fix: …
+    suspectra.base.errors.NoEvidence: there is no evidence in … Fix: …
     """
     workspace = Path(workspace)
     boundary = Boundary(workspace)
@@ -140,21 +140,21 @@ def foreign_c_source(
     folders = parse_mapping(mapping)
     if form == "gcov":
         if _holds_profiles(Path(workspace, location)):
-            from suspectra.evidence.gcov_raw import GcovRawSource
+            from suspectra.evidence.c.profiles import GcovRawSource
 
             return GcovRawSource(workspace, location, outcomes=outcomes, build=build, mapping=folders)
-        from suspectra.evidence.gcov_json import GcovJsonSource
+        from suspectra.evidence.formats.gcov_json import GcovJsonSource
 
         return GcovJsonSource(workspace, location, outcomes=outcomes, mapping=folders)
     if form == "gcovr":
-        from suspectra.evidence.gcovr import GcovrSource
+        from suspectra.evidence.formats.gcovr import GcovrSource
 
         return GcovrSource(workspace, location, outcomes=outcomes, mapping=folders)
     if form == "lcov":
-        from suspectra.evidence.lcov import LcovSource
+        from suspectra.evidence.formats.lcov import LcovSource
 
         return LcovSource(workspace, location, outcomes=outcomes, mapping=folders)
-    from suspectra.evidence.cobertura import CoberturaSource
+    from suspectra.evidence.formats.cobertura import CoberturaSource
 
     return CoberturaSource(workspace, location, outcomes=outcomes, mapping=folders)
 
@@ -179,13 +179,13 @@ def _recording_source(workspace: Path, folder: Path | None, edges: bool, flow: b
 
 
 def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
-    from suspectra.evidence.c_recording import CRecordingSource
+    from suspectra.evidence.c.source import CRecordingSource
 
     return CRecordingSource(workspace, folder)
 
 
 def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> CoverageSource:
-    from suspectra.evidence.coverage_source import CoverageSource
+    from suspectra.evidence.formats.coverage_source import CoverageSource
 
     coverage = coverage or Boundary(workspace).real(COVERAGE)
     if junit is None:

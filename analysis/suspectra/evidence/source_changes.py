@@ -17,11 +17,11 @@ from tokenize import TokenError
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.versions import changed_statements
-from suspectra.measured_file import MeasuredFile
 from suspectra.program.languages import is_c, is_python
+from suspectra.runs.measured_file import MeasuredFile
 
 _MANY_LINES = 5_000
 _MAX_LINES = 1_000_000  # a recording may say anything

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra.evidence.boundary import Boundary
 
 TEST_PATTERNS = (

@@ -14,15 +14,15 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.boundary import Boundary
-from suspectra.location import Location
-from suspectra.program.decision_texts import in_one_line
 from suspectra.program.languages import is_python
+from suspectra.program.python.decision_texts import in_one_line
 
 if TYPE_CHECKING:
-    from suspectra.arrays import Ints
-    from suspectra.measured_file import MeasuredFile
+    from suspectra.base.arrays import Ints
+    from suspectra.runs.measured_file import MeasuredFile
 
 # no hand-written source is larger
 MAX_SOURCE = 16 * 2**20

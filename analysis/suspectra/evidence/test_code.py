@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from suspectra.measured_file import MeasuredFile
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.scope import is_test_folder
 
 _NAMES = ("test_*.py", "*_test.py")

@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.literals import CONTAINER_TYPES, as_number, to_text
+from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, as_number, to_text
 
 MAX_POOL = 6
 """Values of a statement that are tried because they were seen there in any run."""
@@ -42,7 +42,7 @@ class Alternate(NamedTuple):
     """Another value."""
 
     role: str  # why it is tried, such as `next below`
-    value: object  # what `suspectra_recorder.experiments.literals` can write down
+    value: object  # what `suspectra_recorder.experiments.values.literals` can write down
 
 
 def published(value: object, seen: Iterable[object]) -> list[Alternate]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.experiment import Outcome
+from suspectra.base.arrays import Ints
+from suspectra.runs.experiment import Outcome
 from suspectra_recorder.experiments.exchange import Findings, RunAnswer
 
 

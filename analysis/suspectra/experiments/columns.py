@@ -6,7 +6,7 @@ from base64 import b64decode
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 
 
 def read_column(text: str) -> Ints:

@@ -11,21 +11,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, overload
 
-from suspectra.cancellation import check
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Outcome
+from suspectra.base.cancellation import check
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.answers import answer_of
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
+from suspectra.runs.experiment import Outcome
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import Job, RunAnswer, SourceTable, TracedRun
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES, NAMES
 
 if TYPE_CHECKING:
-    from suspectra.arrays import Bools, Ints
+    from suspectra.base.arrays import Bools, Ints
     from suspectra.dependences.flows import Names
     from suspectra.dependences.graph import DependenceGraph
-    from suspectra.dependences.located import SourceOf
+    from suspectra.dependences.node_places import SourceOf
     from suspectra.dependences.trace import DependenceTrace, Site
 
 KIND = "dependences"
@@ -185,8 +185,8 @@ def trace_of(
     import numpy as np
 
     from suspectra.dependences.failure_message import without_message
-    from suspectra.dependences.imported import needed
-    from suspectra.dependences.located import with_control
+    from suspectra.dependences.import_time import needed
+    from suspectra.dependences.node_places import with_control
     from suspectra.dependences.trace import DependenceTrace
 
     tables = _Tables.from_sources(answer["sources"])

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import COMBINATION, KINDS, Experiment
-from suspectra.experiments.deadline import TimeIsUp
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.location import Location
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.schedule import Schedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
 from suspectra.experiments.system_use import system_use
-from suspectra.location import Location
+from suspectra.runs.experiment import COMBINATION, KINDS, Experiment
 from suspectra.spectrum import Spectrum
 
 HARMLESS = frozenset({"switch"})

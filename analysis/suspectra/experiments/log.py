@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.experiments import FOLDER, NAME
-from suspectra.evidence.logged_sources import MAX_LOG
-from suspectra.experiment import Experiment
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.experiments import FOLDER, NAME
+from suspectra.evidence.logs.logged_sources import MAX_LOG
+from suspectra.runs.experiment import Experiment
 from suspectra_recorder.folders import make_recording_folder
 
 

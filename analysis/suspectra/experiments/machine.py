@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from suspectra.cancellation import check
-from suspectra.errors import EvidenceError, Problem, SuspectraError
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp, seconds_until
+from suspectra.base.errors import EvidenceError, Problem, SuspectraError
 from suspectra.experiments.answers import Answer, Trace, answer_of
-from suspectra.experiments.deadline import TimeIsUp, seconds_until
 from suspectra.experiments.not_collected import ended_early, not_collected
 from suspectra.experiments.runs import Alteration, Runs
 from suspectra.processes.events import Ended
@@ -23,7 +23,7 @@ from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
-from suspectra_recorder.experiments.order import Order
+from suspectra_recorder.experiments.start_request import Order
 
 START_S = 120.0
 """For collecting the tests of a module: large projects import for a minute."""

@@ -15,9 +15,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from suspectra.arrays import Bools
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.base.arrays import Bools
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.runs import Alteration
@@ -25,6 +24,7 @@ from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.runs.experiment import EVERY, Experiment, Outcome
 from suspectra.spectrum import Spectrum
 from suspectra_recorder.experiments.exchange import Job
 

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
 from suspectra_recorder.experiments.exchange import Greeting
 
 _ERROR = re.compile(r"(?:^|\s)error: (?!usage:)(.+)", re.IGNORECASE)  # of pytest itself, or of its options

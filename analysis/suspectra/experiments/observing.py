@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.observations import OBSERVATIONS
-from suspectra.evidence.per_test_log import Logged
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.observations import OBSERVATIONS
+from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.answers import answer_of
 from suspectra.experiments.investigation import Progress, Suspects
 from suspectra.experiments.mutants import nearest_first
@@ -20,9 +20,9 @@ from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import Safety
 from suspectra.experiments.unusable import require_recorded_failure
-from suspectra.observation import Observation, PredicateSite
+from suspectra.runs.observation import Observation, PredicateSite
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import Job, ObservedSites
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 MAX_PASSING = 20
 """Passing tests that are observed for each failure group."""

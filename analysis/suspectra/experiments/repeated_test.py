@@ -10,18 +10,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from suspectra.cancellation import checked
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.cancellation import checked
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.answers import Answer, answer_of
-from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.runs import Alteration, Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
-from suspectra.program.decision_texts import DecisionTexts
-from suspectra.program.points import Span
+from suspectra.program.python.decision_texts import DecisionTexts
+from suspectra.program.python.points import Span
+from suspectra.runs.experiment import Experiment, Outcome
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.english import many
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.quantity import many
 
 CAN_FORK = hasattr(os, "fork")
 """Whether runs are children of a process that waits."""

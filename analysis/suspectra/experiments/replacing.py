@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from suspectra.errors import EvidenceError
-from suspectra.experiment import EVERY, Experiment
+from suspectra.base.errors import EvidenceError
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
 from suspectra.experiments.answers import Answer
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.runs import Alteration
+from suspectra.runs.experiment import EVERY, Experiment
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import Job, RunAnswer
-from suspectra_recorder.experiments.literals import CONTAINER_TYPES, from_text, shown, to_text
-from suspectra_recorder.experiments.parts import numbers
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.values.inner_numbers import numbers
+from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, from_text, shown, to_text
 
 MAX_PASSING = 8
 """Passing tests whose values are noted."""
@@ -55,8 +55,8 @@ class Replacement(Alteration):
     """Another value is assigned."""
 
     place: ValuePlace  # where
-    instance: int  # its how many-th time, from 1, or `suspectra.experiment.EVERY`
-    part: Part  # which number inside the value, as suspectra_recorder.experiments.parts has it; empty for the whole
+    instance: int  # its how many-th time, from 1, or `suspectra.runs.experiment.EVERY`
+    part: Part  # which number inside the value, as `inner_numbers` of the recorder has it; empty for the whole
     alternate: Alternate  # what is put there
     logged: bool = True  # whether the value may be logged; otherwise only why it is tried
     compare: bool = False  # whether the comparisons that follow are noted
@@ -102,8 +102,8 @@ class Replacement(Alteration):
 class NotedValues:
     """An unaltered run, with the values that it assigned."""
 
-    # for each place the texts of its values in order: as `suspectra_recorder.experiments.literals` has them, or `o` and
-    # the numbers of an object as JSON, or empty
+    # for each place the texts of its values in order: as the recorder's `literals` has them, or `o` and the numbers of
+    # an object as JSON, or empty
     values: Mapping[ValuePlace, Sequence[str]]
     distances: Mapping[str, float]  # how far apart the sides of comparisons were
     failed: tuple[str, ...]  # the texts of the sides of the comparison that made it fail

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from suspectra.errors import Problem
-from suspectra.experiment import Experiment
+from suspectra.base.errors import Problem
 from suspectra.experiments.answers import Answer, Trace, answer_of
+from suspectra.runs.experiment import Experiment
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import Job, RunAnswer
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 TRACE: Job = {"kind": "trace"}
 """The job that changes nothing, and notes decisions."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.processes.scratch import ScratchFolder
 
 HOW_TO_ALLOW = "allow it with --all-modules, best with --copy; editors have settings for both"

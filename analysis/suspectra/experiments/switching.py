@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.experiment import EVERY, Experiment
 from suspectra.experiments.answers import DecisionSite, Trace
 from suspectra.experiments.runs import Alteration
+from suspectra.runs.experiment import EVERY, Experiment
 from suspectra_recorder.experiments.exchange import Job
 
 FEW = 10
@@ -27,7 +27,7 @@ class Switch(Alteration):
     """One decision comes out differently."""
 
     place: DecisionSite
-    instance: int  # its how many-th time, from 1, or `suspectra.experiment.EVERY`
+    instance: int  # its how many-th time, from 1, or `suspectra.runs.experiment.EVERY`
     # how it comes out then: `true`, `false`, or `other` for the opposite of what it would be each time
     action: str = "other"
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suspectra.cancellation import checked
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.failure_slices import add_slices
-from suspectra.evidence.per_test_log import Logged
+from suspectra.base.cancellation import checked
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.failure_slices import add_slices
+from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.investigation import Suspects
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
-from suspectra.failure_slice import FailureSlice
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
+from suspectra.runs.failure_slice import FailureSlice
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
 
 if TYPE_CHECKING:
     from suspectra.dependences.trace import DependenceTrace

@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 import re
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Outcome
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.answers import Answer
-from suspectra_recorder.tracebacks import SAYING_NOTHING
+from suspectra.runs.experiment import Outcome
+from suspectra_recorder.failures.tracebacks import SAYING_NOTHING
 
 CURE_OF_A_PASS = (
     "record the tests again; if it fails there again, look at tests that run before it: they may leave something behind"

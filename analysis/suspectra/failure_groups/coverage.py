@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.arrays import Bools, Ints, Row
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cancellation import check, checked
 from suspectra.spectrum import Derived, Spectrum
 
 Bits: TypeAlias = NDArray[np.uint64]

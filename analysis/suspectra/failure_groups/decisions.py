@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 
 
 @dataclass(frozen=True)

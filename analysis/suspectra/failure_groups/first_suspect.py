@@ -7,7 +7,7 @@ from operator import is_
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.base.arrays import Row
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Elements, Spectrum
 from suspectra.techniques.technique import Technique

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Floats, Ints, Row
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools, Floats, Ints, Row
+from suspectra.base.cancellation import check
 from suspectra.failure_groups.coverage import Bits, FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.spectrum import Spectrum

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from suspectra.base.english import many
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.grouping import Partition, partition
-from suspectra.quantity import many
 from suspectra.spectrum import Spectrum
 
 

@@ -9,14 +9,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import NothingToRank
+from suspectra.base.arrays import Ints
+from suspectra.base.english import many
+from suspectra.base.errors import NothingToRank
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
-from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import EdgeKind, Elements, some_failing, without_uses
 from suspectra.techniques.technique import Technique

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools, FloatMatrix, Floats, Ints
+from suspectra.base.cancellation import check
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.structure import Structure, usage_error, whole_numbers
 

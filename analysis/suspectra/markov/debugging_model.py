@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.markov.chain import Chain, ranked_list, suspicious_behaviour
 from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times

@@ -23,8 +23,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import FloatMatrix, Floats, Ints
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import FloatMatrix, Floats, Ints
+from suspectra.base.cancellation import check, checked
 from suspectra.markov.elimination_plan import SMALL, Plan, Progress
 
 # Check for cancellation after this many multiplications in a matrix product.

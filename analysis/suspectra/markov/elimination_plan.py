@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
-from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Bools, FloatMatrix, Floats, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.errors import Problem, UsageError
 
 Progress = Callable[[float], None]
 """Takes the finished fraction, 0 to 1; it may raise to cancel."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check, checked
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import CorrectedFactors, Factors
 from suspectra.markov.elimination_plan import Plan, Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 
 
 @dataclass(frozen=True)

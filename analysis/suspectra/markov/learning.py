@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 
 PRIOR_MOVES = 10.0
 CONFIDENCE = 0.95

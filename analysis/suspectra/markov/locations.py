@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check
 from suspectra.report import RankedReport
 
 

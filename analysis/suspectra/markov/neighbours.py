@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.locations import Locations
 from suspectra.markov.move import CALLED_FROM_HERE, CALLS_THIS, RUNS_JUST_AFTER, RUNS_JUST_BEFORE, SAME_FUNCTION

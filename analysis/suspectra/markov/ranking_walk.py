@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import Floats, dense_product
+from suspectra.base.arrays import Floats, dense_product
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import Factors
 from suspectra.markov.elimination_plan import Plan

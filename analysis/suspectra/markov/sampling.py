@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.errors import Problem, UsageError
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import ht_rank

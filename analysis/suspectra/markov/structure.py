@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.errors import Problem, UsageError
 from suspectra.markov.jumps import JumpModel
 
 Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from suspectra.mutation.edit import Edit
-from suspectra_recorder.instrumentation.own_syntax import decode_source
+from suspectra_recorder.instrumentation.parser_references import decode_source
 from suspectra_recorder.instrumentation.source import parse
 
 

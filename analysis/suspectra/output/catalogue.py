@@ -7,10 +7,10 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TextIO
 
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.causes.techniques import FAMILY as CAUSES
 from suspectra.causes.techniques import TECHNIQUES
 from suspectra.output.terminal import Style, fit, pad, terminal_width
-from suspectra.technique_info import TechniqueInfo
 from suspectra.techniques import technique_infos
 
 _NO_DATA_FLOW = (

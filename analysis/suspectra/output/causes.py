@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TextIO
 
+from suspectra.base.english import many
 from suspectra.causes.report import CauseReport, Narrowing, State
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
-from suspectra.quantity import many
 
 _MAX_CHAIN = 24
 """States of a chain that are written; of a longer one those next to the root and the failure."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from suspectra.output.bar import Bar
-from suspectra.output.ranking import Listing
+from suspectra.base.english import every
+from suspectra.output.rankings.ranking import Listing
 from suspectra.output.terminal import Style, safe
-from suspectra.quantity import every
-from suspectra.techniques.findings import FindingsReport
-from suspectra.techniques.investigation import InvestigationReport
-from suspectra.techniques.mutant_results import MutantReport
-from suspectra.techniques.value_predicates import ValuePredicatesReport
+from suspectra.output.time_bar import Bar
+from suspectra.techniques.experiments.findings import FindingsReport
+from suspectra.techniques.experiments.investigation import InvestigationReport
+from suspectra.techniques.experiments.mutant_results import MutantReport
+from suspectra.techniques.experiments.value_predicates import ValuePredicatesReport
 
 if TYPE_CHECKING:
-    from suspectra.experiment import Experiment
+    from suspectra.runs.experiment import Experiment
 
 
 class InvestigationProgress(Bar):

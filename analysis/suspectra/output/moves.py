@@ -10,11 +10,11 @@ from typing import TextIO, TypedDict
 
 import numpy as np
 
-from suspectra.arrays import Floats
+from suspectra.base.arrays import Floats
 from suspectra.evidence.sources import Sources
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.sampling import SampledHittingTimes
-from suspectra.output.chain_svg import Picture, chance
+from suspectra.output.pictures.chain import Picture, chance
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 
 _GAP = "  "

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
+from suspectra.base.english import many, ordinal
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, fit, pad, safe, terminal_width, width
 from suspectra.paths.report import CALL, PathReport, ReportedPlace, grouped
-from suspectra.paths.transitions import Transition
-from suspectra.quantity import many, ordinal
+from suspectra.paths.transition_search import Transition
 
 _PLACE_SHARE = 0.5  # of the columns
 

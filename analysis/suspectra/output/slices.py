@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from suspectra.base.english import many, ordinal
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
 from suspectra.dependences.slices import Branch, Slice
 from suspectra.output.terminal import Style, fit, safe, terminal_width
-from suspectra.quantity import many, ordinal
 
 if TYPE_CHECKING:
     from suspectra.dependences.slices import Step

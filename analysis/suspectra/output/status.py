@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TextIO
 
-from suspectra.output.ranking import Listing
+from suspectra.base.english import many
+from suspectra.output.rankings.ranking import Listing
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
-from suspectra.quantity import many
 
 MAX_GROUPS, MAX_SUSPECTS = 3, 3
 """How many failure groups are shown, and how many suspects of each."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from suspectra.cancellation import check
+from suspectra.base.cancellation import check
 from suspectra.paths.path import dependents
 from suspectra.paths.statement_graph import StatementGraph
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 
 Hashes = npt.NDArray[np.uint64]
 """Execution indices."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from suspectra.location import Location
-from suspectra.paths.transitions import Transition
+from suspectra.base.location import Location
+from suspectra.paths.transition_search import Transition
 
 CALL = "call"
 """The kind of an event that is the beginning of a call."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.paths.path import NO_BRANCH, Path
 
 

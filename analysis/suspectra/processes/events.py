@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
-from suspectra.quantity import many
+from suspectra.base.english import many
 
 
 @dataclass(frozen=True)

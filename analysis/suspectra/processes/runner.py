@@ -20,8 +20,8 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import IO, Any, TypeAlias
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.processes.events import Ended, Event, Output, ProgressFile, Started, Stopped
 from suspectra.processes.watchdog import Watchdog
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from suspectra.cancellation import Token, check
-from suspectra.errors import EvidenceError
+from suspectra.base.cancellation import Token, check
+from suspectra.base.errors import EvidenceError
 from suspectra.processes.events import Ended, Event, Output, Started
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra.processes.watchdog import Watchdog

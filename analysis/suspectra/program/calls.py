@@ -10,11 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import checked
 from suspectra.program import Program
+from suspectra.program.file_cache import Remembered
 from suspectra.program.languages import is_python
-from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import Elements, PerTest, Spectrum
 from suspectra_recorder.instrumentation.source import parse

@@ -9,13 +9,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.arrays import Bools, Floats, Ints, ranges
-from suspectra.cancellation import check
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.arrays import Bools, Floats, Ints, ranges
+from suspectra.base.cancellation import check
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joined
-from suspectra.program.python_arcs import Completion
-from suspectra.program.python_graphs import keep_flows, python_flows, python_graphs
+from suspectra.program.python.arcs import Completion
+from suspectra.program.python.graphs import keep_flows, python_flows, python_graphs
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
@@ -204,7 +204,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
 
     Examples
     --------
-    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra.runs.measured_file import MeasuredFile
     >>> from suspectra.spectrum import Function
     >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
     >>> file = MeasuredFile("f.py", None, lines, lines, np.array([-1, 0, 0, 0]), (("f", 1, 4),))

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, distinct
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints, distinct
+from suspectra.base.cancellation import check, checked
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.spectrum import Edges, Elements
 
 

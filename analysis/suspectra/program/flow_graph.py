@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 
 ENTRY, EXIT = 0, 1
 """The first and the last block of every graph; neither has elements."""

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO
 
-from suspectra.cancellation import check, checked
-from suspectra.program.python_flow import PythonFlow
+from suspectra.base.cancellation import check, checked
+from suspectra.program.python.flow import PythonFlow
 
 MIN_BYTES = 2 << 20
 """Sources of a smaller total size are read before a process would have started, in bytes."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from suspectra.program import Program
 
 if TYPE_CHECKING:
-    from suspectra.measured_file import MeasuredFile
+    from suspectra.runs.measured_file import MeasuredFile
 
 SourceOf = Callable[[str], bytes | None]
 """Given a path, returns the bytes of the file as it was when the tests ran, or None if they are not available."""

@@ -14,11 +14,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, ranges
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints, ranges
+from suspectra.base.cancellation import check, checked
+from suspectra.program.file_cache import Remembered
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.program.languages import is_c
-from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements
 

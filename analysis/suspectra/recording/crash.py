@@ -13,7 +13,7 @@ from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError, at_place
 from suspectra_recorder.log.frames import FrameKind, LogDamage
 from suspectra_recorder.log.reader import LogReader, Run
-from suspectra_recorder.log_of_run import LogOfRun
+from suspectra_recorder.run_log import LogOfRun
 from suspectra_recorder.scope import Scope
 
 _HEAD = 1 << 20  # bytes of a log in which its first record is

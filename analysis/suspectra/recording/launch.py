@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.runner import run as run_program
@@ -23,9 +23,9 @@ from suspectra.recording.traces import Traces
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import describe_output
 from suspectra_recorder.progress import Progress
-from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
-from suspectra_recorder.unittest_commands import runs_unittest
+from suspectra_recorder.unittest.commands import runs_unittest
 
 _USAGE_ERROR = 4  # of pytest
 _FAILED_TO_START = (1, 3, _USAGE_ERROR)  # of pytest: what a plugin raised, up to 9.0 and from then on
@@ -329,6 +329,6 @@ def _record_reason(arguments: Sequence[str], status: int, environment: Mapping[s
     if ended.code != status or os.path.getsize(settings.status):
         return
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
-    from suspectra_recorder.failure import record_failure  # it imports all of the recorder
+    from suspectra_recorder.failures.failed_run import record_failure  # it imports all of the recorder
 
     record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.frames import SUFFIX, LogDamage

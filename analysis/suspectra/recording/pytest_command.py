@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.recording.launch import Command, resolve
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.settings import recording_folder

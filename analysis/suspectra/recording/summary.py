@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from suspectra.errors import Problem
-from suspectra.quantity import many
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
 from suspectra.recording.crash import Crash
 from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
 from suspectra_recorder.log.collection import CollectionError, summary

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.processes.events import Ended, Event, ProgressFile, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra.recording.endings import TESTS_FAILED
-from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import Settings, inject_env
 from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest
 

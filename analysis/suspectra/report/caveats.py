@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import Problem
-from suspectra.quantity import many, some
+from suspectra.base.arrays import Ints
+from suspectra.base.english import many, some
+from suspectra.base.errors import Problem
 from suspectra.spectrum import Spectrum
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 
 # Scores that agree to this many significant digits are equal: formulas divide, and quotients that are equal on paper
 # may differ in the last bits.

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import Problem
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import Problem
 from suspectra.report.levels import comparable
 from suspectra.report.ranked_report import Explainer, RankedReport
 from suspectra.spectrum import Spectrum

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 from suspectra.report.levels import round_significant
 from suspectra.report.ranked_report import Explainer, RankedReport
 from suspectra.spectrum import Spectrum

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from suspectra.location import Location
-from suspectra.quantity import every
+from suspectra.base.english import every
+from suspectra.base.location import Location
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from suspectra.errors import Problem, UsageError
-from suspectra.quantity import many, some
+from suspectra.base.english import many, some
+from suspectra.base.errors import Problem, UsageError
 from suspectra.selection.changes import Changes, Workspace, changes, other_files
 from suspectra.selection.importers import Importers
 from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
 from suspectra.selection.revision import Revision
 from suspectra_recorder.instrumentation.outline import Difference
 from suspectra_recorder.log.frames import DAMAGE
-from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import recording_folder
 
 FAILED = "failed last time"

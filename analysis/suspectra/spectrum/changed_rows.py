@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.spectrum.rows import common
 
 

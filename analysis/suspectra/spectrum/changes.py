@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row, ranges
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Ints, Row, ranges
+from suspectra.base.cancellation import checked
 from suspectra.spectrum.chunks import Chunks, unshared
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.rows import Derived

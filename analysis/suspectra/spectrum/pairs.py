@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.spectrum.counts import Counts
 
 _TABLE = 1 << 21  # up to this many entries, a lookup table is quicker than sorting a few thousand columns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import checked
 from suspectra.spectrum.changes import identities, numbered
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.spectrum import Spectrum

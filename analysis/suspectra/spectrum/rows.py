@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 
 IntsT = TypeVar("IntsT", bound=Ints, covariant=True)
 

@@ -7,7 +7,7 @@ from itertools import compress
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.spectrum.changes import changed_columns, row_changes
 from suspectra.spectrum.chunks import are_same, chosen
 from suspectra.spectrum.counts import Change, Counts

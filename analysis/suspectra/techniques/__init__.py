@@ -14,8 +14,8 @@ import difflib
 from collections.abc import Mapping
 from inspect import signature
 
-from suspectra.errors import Problem, UsageError
-from suspectra.technique_info import TechniqueInfo
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.techniques.catalogue import CATALOGUE
 from suspectra.techniques.formulas import FORMULAS, make_formula
 from suspectra.techniques.technique import Technique

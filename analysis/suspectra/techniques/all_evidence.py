@@ -15,8 +15,9 @@ Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.tec
 evidence is missing is equal for all statements. Statements that no failing test executes come last.
 
 A definition outside of functions, such as a table or a regular expression, runs at import, so no test executes it. It
-counts as executed by the tests that execute a statement that reads its name (:mod:`suspectra.program.definitions`). So
-do the statements of a function without parameters whose result is kept, for the tests that call it.
+counts as executed by the tests that execute a statement that reads its name
+(:mod:`suspectra.program.python.definitions`). So do the statements of a function without parameters whose result is
+kept, for the tests that call it.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.english import every, many
 from suspectra.program import Program
-from suspectra.program.definitions import definitions
 from suspectra.program.flow_graph import EXIT
+from suspectra.program.python.definitions import definitions
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import StatementKind, Statements, statements
-from suspectra.quantity import every, many
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum, SpectrumWithUses
 from suspectra.techniques.catalogue import EVIDENCE as INFO
 from suspectra.techniques.definition_uses import with_uses
 from suspectra.techniques.failure_weights import FailureWeights, weight_of
 from suspectra.techniques.formulas import in_words, require_failure
-from suspectra.techniques.staged import Staged
+from suspectra.techniques.staged_technique import Staged
 from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10

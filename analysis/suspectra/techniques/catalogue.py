@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, PATHS, VALUES, TechniqueInfo
+from suspectra.base.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, PATHS, VALUES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -220,21 +220,21 @@ CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
     for entry in (
         Entry(EVIDENCE, "suspectra.techniques.all_evidence:AllEvidence"),
-        Entry(CP, "suspectra.techniques.cp:CP"),
-        Entry(BRANCH, "suspectra.techniques.branch:Branch"),
-        Entry(CBI, "suspectra.techniques.cbi:CBI"),
-        Entry(SOBER, "suspectra.techniques.sober:Sober"),
-        Entry(VALUE_PREDICATES, "suspectra.techniques.value_predicates:ValuePredicates"),
-        Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
-        Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
-        Entry(SWITCHING, "suspectra.techniques.switching:Switching"),
-        Entry(MUSE, "suspectra.techniques.muse:Muse"),
-        Entry(METALLAXIS, "suspectra.techniques.metallaxis:Metallaxis"),
-        Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
-        Entry(VALUE_REPLACEMENT, "suspectra.techniques.value_replacement:ValueReplacement"),
-        Entry(SLICE, "suspectra.techniques.slicing:Slicing"),
-        Entry(NEAREST_PATH, "suspectra.techniques.path_reports:ByNearestPath"),
-        Entry(APG, "suspectra.techniques.path_reports:ByGeneratedPaths"),
-        Entry(CAUSE_TRANSITIONS, "suspectra.techniques.path_reports:ByCauseTransitions"),
+        Entry(CP, "suspectra.techniques.control_flow.cp:CP"),
+        Entry(BRANCH, "suspectra.techniques.control_flow.branch:Branch"),
+        Entry(CBI, "suspectra.techniques.control_flow.cbi:CBI"),
+        Entry(SOBER, "suspectra.techniques.control_flow.sober:Sober"),
+        Entry(VALUE_PREDICATES, "suspectra.techniques.experiments.value_predicates:ValuePredicates"),
+        Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.control_flow.nearest_neighbour:NearestNeighbour"),
+        Entry(SBBFL, "suspectra.techniques.control_flow.sbbfl:SBBFL"),
+        Entry(SWITCHING, "suspectra.techniques.experiments.switching:Switching"),
+        Entry(MUSE, "suspectra.techniques.experiments.muse:Muse"),
+        Entry(METALLAXIS, "suspectra.techniques.experiments.metallaxis:Metallaxis"),
+        Entry(INVESTIGATION, "suspectra.techniques.experiments.investigation:Investigation"),
+        Entry(VALUE_REPLACEMENT, "suspectra.techniques.experiments.value_replacement:ValueReplacement"),
+        Entry(SLICE, "suspectra.techniques.experiments.slicing:Slicing"),
+        Entry(NEAREST_PATH, "suspectra.techniques.experiments.path_reports:ByNearestPath"),
+        Entry(APG, "suspectra.techniques.experiments.path_reports:ByGeneratedPaths"),
+        Entry(CAUSE_TRANSITIONS, "suspectra.techniques.experiments.path_reports:ByCauseTransitions"),
     )
 }

@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
-from suspectra.cancellation import checked
-from suspectra.program.definitions import Definitions
+from suspectra.base.arrays import Ints, Row
+from suspectra.base.cancellation import checked
+from suspectra.program.python.definitions import Definitions
 from suspectra.spectrum import Spectrum, SpectrumWithUses
 from suspectra.spectrum.rows import contains
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.errors import NothingToRank, Problem
 
 MAX_SECONDS, MAX_GB = 30.0, 4.0
 """The limits of a technique: nobody waits longer in an editor, and an ordinary machine has no more memory to spare."""

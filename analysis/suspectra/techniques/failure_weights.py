@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Floats, Ints, Row
+from suspectra.base.cancellation import checked
 from suspectra.spectrum import Spectrum, changes_by_git, common
 
 UNIT = 1 << 40

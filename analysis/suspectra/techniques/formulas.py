@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suspectra.arrays import Floats
-from suspectra.errors import NothingToRank, Problem, UsageError
+from suspectra.base.arrays import Floats
+from suspectra.base.errors import NothingToRank, Problem, UsageError
+from suspectra.base.technique_info import LINES, TechniqueInfo
 from suspectra.program import Program
 from suspectra.report import Explanation, PairReport, RankedReport, comparable
 from suspectra.spectrum import Counts, Spectrum, distinct_pairs
-from suspectra.technique_info import LINES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -662,7 +662,7 @@ def require_failure(spectrum: Spectrum) -> None:
     --------
     >>> require_failure(Spectrum.from_matrix([[1, 1, 0]], failed=[False]))
     Traceback (most recent call last):
-    suspectra.errors.NothingToRank: no test failed (1 passed), so there is nothing to localize. Fix: …
+    suspectra.base.errors.NothingToRank: no test failed (1 passed), so there is nothing to localize. Fix: …
     """
     if spectrum.counts.failed:
         return

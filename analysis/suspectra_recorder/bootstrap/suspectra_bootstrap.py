@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import pytest
 
 load_recorder()
-from suspectra_recorder import pytest_plugin  # noqa: E402
+
+from suspectra_recorder.pytest import plugin as recorder  # noqa: E402
 
 
 def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
@@ -30,4 +31,4 @@ def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
 def pytest_plugin_registered(plugin: object, manager: "pytest.PytestPluginManager") -> None:
     """Register the plugin under the name of its entry point, so that it is registered only once."""
     if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
-        manager.register(pytest_plugin, "suspectra")
+        manager.register(recorder, "suspectra")

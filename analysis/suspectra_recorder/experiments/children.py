@@ -18,13 +18,13 @@ from contextlib import suppress
 from itertools import chain
 from typing import Protocol
 
+from suspectra_recorder.experiments.decisions.switchboard import SPENT
 from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
-from suspectra_recorder.experiments.switchboard import SPENT
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
 _MAX_RUNS = 200
@@ -156,7 +156,7 @@ class Children:
         return _Child(pid, request, answers, more)
 
     def _be_child(self, request: Request, write: int, more: int) -> None:
-        from suspectra_recorder.instrumentation.own import json, os  # a test may replace the others
+        from suspectra_recorder.instrumentation.library_references import json, os  # a test may replace the others
 
         try:
             self._channel.close()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from suspectra_recorder.experiments.assignments import Assignment
-from suspectra_recorder.experiments.call_marks import Body
-from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.experiments.decisions.call_marks import Body
+from suspectra_recorder.experiments.decisions.rewriting import Site
+from suspectra_recorder.experiments.decisions.statement_marks import Statement
 from suspectra_recorder.experiments.failed_check import FailedCheck
-from suspectra_recorder.experiments.statement_marks import Statement
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.experiments.values.assignments import Assignment
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 UNMADE = "unmade"
 """The outcome of a run that had not ended when the time of all runs of a request was up."""
@@ -30,7 +30,7 @@ class NewValue(TypedDict):
     part: list[str]
     """The path of a number inside the value; empty for the whole."""
     text: str
-    """The new value, as :mod:`suspectra_recorder.experiments.literals` writes it."""
+    """The new value, as :mod:`suspectra_recorder.experiments.values.literals` writes it."""
     symbol: str
     """The name of the symbol that it is from then on; empty for none."""
 
@@ -91,7 +91,7 @@ class Job(_Kind, total=False):
     part: list[str]
     """The path of a number inside a value; empty for the whole."""
     text: str
-    """A new value, as :mod:`suspectra_recorder.experiments.literals` writes it."""
+    """A new value, as :mod:`suspectra_recorder.experiments.values.literals` writes it."""
     compare: bool
     """Whether the comparisons that follow are noted."""
     source: str
@@ -263,7 +263,7 @@ class Findings(TypedDict, total=False):
     values: list[int]
     """The numbers of assignments, each followed by the index of a text."""
     texts: list[str]
-    """Values, as :mod:`suspectra_recorder.experiments.literals` writes them; of other objects the numbers inside."""
+    """Values, as `literals` writes them; of other objects the numbers inside."""
     dependences: TracedRun
     """What was traced."""
     distances: dict[str, float]

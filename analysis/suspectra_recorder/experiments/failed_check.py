@@ -10,13 +10,13 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import sys
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _EXAMPLE = "<doctest "  # so doctest names the file of an example
 

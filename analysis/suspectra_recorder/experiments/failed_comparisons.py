@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.experiments.failed_phases import FailedPhases
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _MAX_FAILED = 8
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class FailedPhases:

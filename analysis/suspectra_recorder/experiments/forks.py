@@ -11,12 +11,12 @@ from select import select
 from time import monotonic
 from typing import NoReturn
 
+from suspectra_recorder.experiments.decisions.switchboard import SPENT
 from suspectra_recorder.experiments.exchange import Job, RunAnswer
-from suspectra_recorder.experiments.switchboard import SPENT
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, os, signal
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, os, signal
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
 

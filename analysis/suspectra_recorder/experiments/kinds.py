@@ -5,22 +5,22 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection
 
-from suspectra_recorder.experiments.decision_points import Point, Switched
-from suspectra_recorder.experiments.dependences.kind import TracingDependences
+from suspectra_recorder.experiments.decisions.decision_points import Point, Switched
+from suspectra_recorder.experiments.decisions.lines import NotingLines
+from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
+from suspectra_recorder.experiments.decisions.paths import NotingPath
+from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
 from suspectra_recorder.experiments.exchange import Findings, Job
-from suspectra_recorder.experiments.inputs import TryingInput
-from suspectra_recorder.experiments.lines import NotingLines
-from suspectra_recorder.experiments.loop_rounds import LoopRounds
+from suspectra_recorder.experiments.inputs.kind import TryingInput
 from suspectra_recorder.experiments.mutants import Mutating
-from suspectra_recorder.experiments.observations import Observing
-from suspectra_recorder.experiments.paths import NotingPath
-from suspectra_recorder.experiments.program_states import make_state_kinds
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import THREAD_BITS, Switchboard
-from suspectra_recorder.experiments.value_kinds import make_value_kinds
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.experiments.traces.kind import TracingDependences
+from suspectra_recorder.experiments.values.kinds import make_value_kinds
+from suspectra_recorder.experiments.values.observations import Observing
+from suspectra_recorder.experiments.values.program_states import make_state_kinds
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class _Tracing(RunKind):

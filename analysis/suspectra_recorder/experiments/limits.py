@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, resource
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, resource
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 def be_alone() -> None:

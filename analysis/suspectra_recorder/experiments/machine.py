@@ -16,27 +16,27 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.experiments.children import Children
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
+from suspectra_recorder.experiments.exception_text import message_digest
 from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
 from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.messages import message_digest
-from suspectra_recorder.experiments.order import VARIABLE, Order
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboard
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, json, os, time
+from suspectra_recorder.experiments.start_request import VARIABLE, Order
+from suspectra_recorder.failures.tracebacks import raised_by_example, type_names
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, json, os, time
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.naming import distinct_names
+from suspectra_recorder.pytest.verdict import Attempt
+from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
 from suspectra_recorder.scope import Scope, test_patterns
-from suspectra_recorder.tracebacks import raised_by_example, type_names
-from suspectra_recorder.unseen import imported_files
-from suspectra_recorder.verdict import Attempt
-from suspectra_recorder.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.unrecorded_modules import imported_files
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 NAME = "suspectra-machine"
 _MAX_ERRORS = 20  # of collection, that are passed on

@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from types import CodeType, FunctionType
 
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Switchboard
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.loaded_file import placeholder
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _FUTURE = 0
 for _name in __future__.all_feature_names:

@@ -14,13 +14,13 @@ from types import ModuleType
 import pytest
 
 from suspectra_recorder.experiments.pausable import Pausable
-from suspectra_recorder.explaining import Explaining, in_pytest, in_unittest
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.failures.explaining_functions import Explaining, in_pytest, in_unittest
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.first_imports import LOADER, first_import
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
-from suspectra_recorder.instrumentation.own import _thread, sys
+from suspectra_recorder.instrumentation.library_references import _thread, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _ident = _thread.get_ident
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from suspectra_recorder.experiments.exchange import Findings, Job
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class RunKind:

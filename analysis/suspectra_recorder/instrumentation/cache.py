@@ -11,10 +11,10 @@ import contextlib
 from dataclasses import dataclass
 from types import CodeType
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, marshal, os, struct, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, marshal, os, struct, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 VERSION = 14
 """Increased whenever the same source is instrumented differently."""

@@ -11,14 +11,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import _thread, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import _thread, sys
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.imports import ImportHook
     from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass(eq=False)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from types import CodeType
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 CELLS = "target"
 """The attribute of the constant with the cells."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.control import DEFINITIONS, expressions
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.block_control import DEFINITIONS, expressions
+from suspectra_recorder.instrumentation.parser_references import ast
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _Extent = tuple[int, int, int, int]
 _BLOCKS = ("body", "orelse", "finalbody")

@@ -15,15 +15,15 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.guard import Guard
-from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     import ast
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 
@@ -136,7 +136,7 @@ def file_with(path: str, source: str | bytes) -> bytes | None:
         if isinstance(source, bytes):
             return data if data == source else None
         with StandardLibrary():  # seldom needed, and slow to import
-            from suspectra_recorder.instrumentation.own_syntax import decode_source
+            from suspectra_recorder.instrumentation.parser_references import decode_source
         text = decode_source(data)
         return data if text == source.replace("\r\n", "\n").replace("\r", "\n") else None
     except (OSError, SyntaxError, ValueError):

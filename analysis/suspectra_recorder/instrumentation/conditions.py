@@ -17,12 +17,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import sys
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import LogicalLines
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _NO_EXPRESSIONS = frozenset({"annotation", "returns", "type_params", "pattern", "ctx", "op", "ops"})
 _EVALUATED_LATER = getattr(ast, "TypeAlias", ())

@@ -14,16 +14,16 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.captures import Capture, Captures
 from suspectra_recorder.instrumentation.guard import like_an_import
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.library_references import sys
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.imports import ImportHook
     from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, TypeVar
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import signal
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import signal
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _Result = TypeVar("_Result")
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -8,21 +8,21 @@ from collections.abc import Callable, Collection, MutableSequence, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.library_references import hashlib, sys
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.other_tools import ChangedTrees
-from suspectra_recorder.instrumentation.own import hashlib, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.monitoring import Monitor
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]

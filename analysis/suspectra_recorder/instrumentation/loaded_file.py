@@ -8,11 +8,11 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any, NamedTuple
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cells import CELLS
-from suspectra_recorder.instrumentation.own import hashlib
+from suspectra_recorder.instrumentation.library_references import hashlib
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 SOURCE_LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
 """The class from which all loaders of sources inherit ``get_code``."""

@@ -12,7 +12,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.compiling import CompileHook, MakeCode, file_with
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
@@ -20,7 +20,7 @@ from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
 if TYPE_CHECKING:
     from importlib.abc import SourceLoader
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 

@@ -19,11 +19,11 @@ from types import CodeType
 from typing import Any, Protocol
 from weakref import KeyedRef
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cells import CELLS, exchanged
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.library_references import sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CODES = opcode.opmap
 _JUMP = _CODES.get("JUMP_FORWARD", 0)

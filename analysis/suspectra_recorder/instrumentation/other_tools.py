@@ -7,15 +7,15 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib
 from suspectra_recorder.instrumentation.loaded_file import placeholder
-from suspectra_recorder.instrumentation.own import hashlib
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.changed_trees import ProbedTree
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 GiveCells = Callable[[CodeType, str, str, int, bytes], CodeType]
 """Gives code its cells: the code, the name and the digest of its source, the number of cells, and the map of probes."""

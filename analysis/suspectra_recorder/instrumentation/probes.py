@@ -11,12 +11,12 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.conditions import Condition
+from suspectra_recorder.instrumentation.library_references import json, struct, sys, zlib
 from suspectra_recorder.instrumentation.outline import Outline, numbered
-from suspectra_recorder.instrumentation.own import json, struct, sys, zlib
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class Kind(IntEnum):

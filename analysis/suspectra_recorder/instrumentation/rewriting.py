@@ -10,7 +10,7 @@ needs none if its first statement can't be reached in another way. So with count
 how often its fact occurred: ``cells[i] += 1``.
 
 Some functions that do nothing have no probe, and what is in them is no statement: a decorator may compare their code
-with that of another empty function (:func:`~suspectra_recorder.instrumentation.control.left_alone`).
+with that of another empty function (:func:`~suspectra_recorder.instrumentation.block_control.left_alone`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.conditions import Condition, ConditionProbes
-from suspectra_recorder.instrumentation.control import (
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.block_control import (
     DEFINITIONS,
     FUNCTIONS,
     LOOPS,
@@ -35,8 +34,9 @@ from suspectra_recorder.instrumentation.control import (
     outside_of,
     sure_names,
 )
+from suspectra_recorder.instrumentation.conditions import Condition, ConditionProbes
 from suspectra_recorder.instrumentation.outline import Outline
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probe_code import ProbeCode
 from suspectra_recorder.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
 from suspectra_recorder.instrumentation.source import (
@@ -49,7 +49,7 @@ from suspectra_recorder.instrumentation.source import (
 )
 from suspectra_recorder.instrumentation.successors import AfterFinally, Arc, Successors, Target
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _WITHS = (ast.With, ast.AsyncWith)

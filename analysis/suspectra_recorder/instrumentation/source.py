@@ -14,11 +14,11 @@ from gc import enable as resume_collector
 from gc import isenabled as collector_runs
 from types import CodeType, TracebackType
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys, zlib
-from suspectra_recorder.instrumentation.own_syntax import ast, decode_source, io, tokenize
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import sys, zlib
+from suspectra_recorder.instrumentation.parser_references import ast, decode_source, io, tokenize
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _ATTEMPTS = 20

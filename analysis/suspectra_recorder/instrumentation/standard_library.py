@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-# as tests may replace them; see suspectra_recorder.instrumentation.own
+# as tests may replace them; see suspectra_recorder.instrumentation.library_references
 __builtins__ = {**vars(builtins)}  # type: ignore[assignment] # a module or a dict of its names will do
 
 _modules, _names = sys.modules, sys.stdlib_module_names

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probes import Kind
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass(frozen=True)

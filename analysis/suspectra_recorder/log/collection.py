@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any
 
 from suspectra_recorder.errors import Problem
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.frames import inside
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
-from suspectra_recorder.unittest_commands import MODULES, PROGRAMS
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
+from suspectra_recorder.unittest.commands import MODULES, PROGRAMS
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 # of pytest, and which tests it finds depends on them. Nobody else's: a recording may come from anybody, and an option
 # such as -p or -c names code to run

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from suspectra_recorder.complete_file import complete_file
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, time
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, time
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
 from suspectra_recorder.log.locks import lock
 from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_LOGS = 16
 MIN_WASTE = 1 << 20

@@ -33,10 +33,10 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, struct, zlib
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, struct, zlib
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAGIC = b"SUSPECTRA LOG 1\n"
 FRAME = struct.Struct("<IIB")

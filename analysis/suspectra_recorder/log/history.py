@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, zlib
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, zlib
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import read_json
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_SCOPE = 1 << 26
 MAX_PASSED_RUNS = 8

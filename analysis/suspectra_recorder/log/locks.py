@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import fcntl, os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:

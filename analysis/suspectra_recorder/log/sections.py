@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from suspectra_recorder.errors import Problem
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, struct
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, struct
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json, with_json
 from suspectra_recorder.log.history import Ended, WholeFiles, last_passes
 from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.log.collection import MAX_NAME, one_line
 from suspectra_recorder.log.frames import inside
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_FRAMES = 32
 MAX_MESSAGE = 500

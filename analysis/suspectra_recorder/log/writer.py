@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import fcntl, os
 from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, frame
 from suspectra_recorder.log.locks import lock
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 

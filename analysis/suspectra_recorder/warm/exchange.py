@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.pytest.selection import SelectionFields
 
 
 class Greeting(TypedDict):

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, os, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import fcntl, os, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _TASKS, _DESCRIPTORS = "/proc/self/task", "/proc/self/fd"
 

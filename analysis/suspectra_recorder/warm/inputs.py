@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import FrameType
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, os, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system")

@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile
 from suspectra_recorder.instrumentation.outline import Outline, difference
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probes import cells_of_functions
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

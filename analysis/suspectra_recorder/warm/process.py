@@ -20,20 +20,20 @@ from typing import Any
 
 import pytest
 
-from suspectra_recorder.early import INI_FILES
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, sys, time
+from suspectra_recorder.early_start import INI_FILES
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, sys, time
 from suspectra_recorder.packages import installed
-from suspectra_recorder.selection import Selection
+from suspectra_recorder.pytest.selection import Selection
+from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
 from suspectra_recorder.settings import Settings
-from suspectra_recorder.unseen import imported_files
+from suspectra_recorder.unrecorded_modules import imported_files
 from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest
 from suspectra_recorder.warm.fitness import unfit
 from suspectra_recorder.warm.inputs import Inputs
 from suspectra_recorder.warm.live_code import LiveCode, NotReplaceable
-from suspectra_recorder.whole_run import leave_out_coverage, switch_off
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 NAME = "suspectra-warm"
 _SWITCHED_OFF = {"numprocesses": 0, "dist": "no", "tx": []}

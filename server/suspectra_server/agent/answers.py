@@ -8,21 +8,21 @@ from typing import NamedTuple, NoReturn
 
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
-from suspectra.console import parse_location
-from suspectra.errors import Problem, UsageError
+from suspectra.base.english import many
+from suspectra.base.errors import Problem, UsageError
+from suspectra.cli.console import parse_location
+from suspectra.cli.localization import Localized
 from suspectra.evidence.discovery import require_no_c
 from suspectra.evidence.sources import Sources
-from suspectra.localization import Localized
-from suspectra.output.agent import (
+from suspectra.output.agents.agent import (
     affected_tests_answer,
     explanation_answer,
     failing_tests_answer,
     ranking_answer,
 )
-from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.bounded import NOTICE, as_data, as_json, as_place, fitted
-from suspectra.output.ranking import Listing
-from suspectra.quantity import many
+from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.agents.bounded import NOTICE, as_data, as_json, as_place, fitted
+from suspectra.output.rankings.ranking import Listing
 from suspectra.selection.selection import select
 
 MAX_FINDINGS, MAX_STATES = 10, 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suspectra.errors import Problem, UsageError
-from suspectra.output.bounded import NOTICE
+from suspectra.base.errors import Problem, UsageError
+from suspectra.output.agents.bounded import NOTICE
 
 BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 700, 20_000
 """Characters of an answer: by default, at least and at most."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suspectra_server.features.arguments import Json
+from suspectra_server.features.commands.arguments import Json
 from suspectra_server.features.compared_runs import compared_runs
 from suspectra_server.features.steps import Steps
 from suspectra_server.messages import Causes, ComparedRuns, Step

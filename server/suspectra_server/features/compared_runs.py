@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra.output.paths import in_words
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
-from suspectra.paths.transitions import Transition
+from suspectra.paths.transition_search import Transition
 from suspectra_server.convert import whole_line
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.steps import Steps
 from suspectra_server.messages import ComparedRuns, RunTexts, Step
+from suspectra_server.session.experiments.run_comparison import ComparedLines, RunComparison
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.run_comparison import ComparedLines, RunComparison
 from suspectra_server.session.session import Session
 from suspectra_server.text import MAX_TEXT, plain
 
@@ -54,7 +54,7 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
 
 async def run_texts(session: Session, comparison: RunComparison) -> RunTexts | None:
     """The lines of both runs, one below the other; None where no passing run is known."""
-    from suspectra.experiments.executed_lines import as_text
+    from suspectra.paths.searches.executed_lines import as_text
 
     report, lines = comparison.report, comparison.lines
     if report is None or report.other is None or lines is None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from suspectra.evidence.comparison import Comparison
+from suspectra.base.english import many
+from suspectra.evidence.compared_values import Comparison
 from suspectra.evidence.failures import failed_in
-from suspectra.quantity import many
 from suspectra.report import Suspect
 from suspectra_recorder.log.stack import Stack
 from suspectra_server.convert import position, range_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import CodeLocation
+from suspectra_server.session.navigation.statement import Statement
 from suspectra_server.session.session import Session
-from suspectra_server.session.statement import Statement
 from suspectra_server.text import plain
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra_server.messages import Step
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session

@@ -9,13 +9,13 @@ import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra_server.features.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.features.locations import to_protocol
 from suspectra_server.messages import Coverage, Executed, Explanation, Test, TestResults
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.session.folder import Folder
+from suspectra_server.session.navigation.statement import Statement
 from suspectra_server.session.session import Session
-from suspectra_server.session.statement import Statement
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import is_count, number, plain

@@ -15,15 +15,15 @@ from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.moved_lines import LineHistory, MovedLines
-from suspectra_server.session.navigation_service import NavigationService
-from suspectra_server.session.next_steps import NextSteps
-from suspectra_server.session.project_tests import pytest_command, python_command, test_arguments
-from suspectra_server.session.ranker import Ranked, Ranker, RankingInput, with_technique
-from suspectra_server.session.rankings import Rankings
-from suspectra_server.session.reader_marks import ReaderMarks, Reason
-from suspectra_server.session.source_files import SourceFiles
-from suspectra_server.session.watching import Debouncer, Watcher
+from suspectra_server.session.navigation.navigation_service import NavigationService
+from suspectra_server.session.navigation.reader_marks import ReaderMarks, Reason
+from suspectra_server.session.navigation.tie_steps import NextSteps
+from suspectra_server.session.ranking.moved_lines import LineHistory, MovedLines
+from suspectra_server.session.ranking.ranker import Ranked, Ranker, RankingInput, with_technique
+from suspectra_server.session.ranking.rankings import Rankings
+from suspectra_server.session.ranking.source_files import SourceFiles
+from suspectra_server.session.ranking.watching import Debouncer, Watcher
+from suspectra_server.session.tests.project_tests import pytest_command, python_command, test_arguments
 from suspectra_server.settings import Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Disk, Document, Placement, Texts, Version

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra_server.session.memory import release_memory
+from suspectra.base.cancellation import Cancelled, Token, cancellable
+from suspectra_server.session.ranking.freed_memory import release_memory
 from suspectra_server.timing import MEMORY_RELEASE_MAX_S, MEMORY_RELEASE_S
 
 _RELEASE = "release memory"

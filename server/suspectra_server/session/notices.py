@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
-from suspectra.quantity import many
+from suspectra.base.english import many
 from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.text import MAX_TEXT, plain

@@ -9,16 +9,16 @@ from typing import Protocol, TypeVar
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import Status
-from suspectra_server.session.cause_search import CauseSearch
 from suspectra_server.session.client import Client
-from suspectra_server.session.consent import Consent
-from suspectra_server.session.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.cause_search import CauseSearch
+from suspectra_server.session.experiments.consent import Consent
+from suspectra_server.session.experiments.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.run_comparison import RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.learned_moves import Learned
-from suspectra_server.session.run_comparison import RunComparison
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.navigation.learned_moves import Learned
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.state.trail import Trail
 

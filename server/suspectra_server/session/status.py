@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from suspectra_server.messages import Investigation, Progress, Status
 from suspectra_server.protocol import State
-from suspectra_server.session.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
 from suspectra_server.text import plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from suspectra.errors import SuspectraError
+from suspectra.base.errors import SuspectraError
 from suspectra.evidence.sources import reason
 from suspectra.failure_groups.decisions import Decisions
 from suspectra_server.state.workspace_file import WorkspaceFile

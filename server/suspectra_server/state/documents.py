@@ -22,10 +22,10 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
-from suspectra.cancellation import Token
+from suspectra.base.cancellation import Token
+from suspectra.base.location import Location
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import FailedLine
 from suspectra_server.state.code_lines import code_lines

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra.mutation.edit import Edit
 from suspectra.spectrum import Spectrum
-from suspectra.techniques.mutant_results import MutantResult
+from suspectra.techniques.experiments.mutant_results import MutantResult
 from suspectra_server.text import MAX_TEXT, plain
 
 ENOUGH = 50

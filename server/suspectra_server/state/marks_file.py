@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 
-from suspectra.errors import SuspectraError
+from suspectra.base.errors import SuspectraError
 from suspectra.evidence.sources import SourceText, reason
 from suspectra_server.state.code_lines import code_lines
 from suspectra_server.state.workspace_file import WorkspaceFile

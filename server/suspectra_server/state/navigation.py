@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.cancellation import Token
-from suspectra.errors import NothingToRank, Problem, SuspectraError
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import NothingToRank, Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.markov.jumps import JumpModel
 from suspectra.spectrum import Elements, Spectrum

@@ -10,20 +10,20 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.errors import Problem
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import failure_sentence
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
-from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import Elements, Spectrum
-from suspectra.techniques.investigation import repairs_in_words
-from suspectra.techniques.mutant_results import mutant_results
-from suspectra.techniques.repairs import Repair
-from suspectra.techniques.repairs import repairs as repairs_of
+from suspectra.techniques.experiments.investigation import repairs_in_words
+from suspectra.techniques.experiments.mutant_results import mutant_results
+from suspectra.techniques.experiments.repairs import Repair
+from suspectra.techniques.experiments.repairs import repairs as repairs_of
+from suspectra.techniques.experiments.value_predicates import separating_in_words
 from suspectra.techniques.technique import Technique
-from suspectra.techniques.value_predicates import separating_in_words
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
 from suspectra_server.protocol import State

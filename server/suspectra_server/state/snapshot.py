@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from suspectra.errors import Problem
-from suspectra.quantity import many
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
 from suspectra.report import Subgraph, SubgraphReport, Suspect
 from suspectra_server.protocol import State
 from suspectra_server.state.documents import Placement

@@ -20,7 +20,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TypeAlias
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra_server.timing import CLOSE_TIMEOUT_S, TOKEN_TIMEOUT_S
 from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
 from suspectra_server.transport.outbox import Outbox

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Row
+from suspectra.base.cancellation import checked
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Record, Section
 from suspectra.evidence.recording.source_map import SourceMap

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import EMPTY, Rows, Section
 from suspectra.evidence.recording.source_map import SourceMap

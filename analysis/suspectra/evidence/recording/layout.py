@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import check, checked
 from suspectra.evidence.evidence import join_files
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.spectrum import Edges

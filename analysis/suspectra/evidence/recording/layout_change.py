@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row, ranges
+from suspectra.base.arrays import Bools, Ints, Row, ranges
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section

@@ -9,12 +9,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from suspectra.cancellation import Cancelled, check, checked
-from suspectra.errors import Problem
+from suspectra.base.cancellation import Cancelled, check, checked
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording.records import RUN_AGAIN, Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
-from suspectra.location import Location
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles

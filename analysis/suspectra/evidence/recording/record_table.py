@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.base.arrays import Row
 from suspectra.evidence.evidence import Outcomes, TestResult
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Record, Rows

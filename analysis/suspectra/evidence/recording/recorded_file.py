@@ -8,8 +8,8 @@ from tokenize import TokenError
 
 import numpy as np
 
-from suspectra.arrays import Ints, ranges
-from suspectra.measured_file import MeasuredFile
+from suspectra.base.arrays import Ints, ranges
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.instrumentation.outline import Outline
 
 _CELLS = "__suspectra_cells__"

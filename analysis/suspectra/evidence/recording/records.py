@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
-from suspectra.errors import Problem
+from suspectra.base.arrays import Ints, Row
+from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.log.collection import CollectionError

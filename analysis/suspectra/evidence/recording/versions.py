@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.instrumentation.outline import difference
