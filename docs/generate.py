@@ -448,7 +448,7 @@ def _uses(info: TechniqueInfo) -> str:
     return ", and ".join(NEEDS[need] for need in Need if need in info.uses - info.needs)
 
 
-def _command(command: protocol.Command) -> str:
+def _command(command: protocol.CommandDeclaration) -> str:
     fields = f"\n\n{_fields(command.arguments)}" if command.arguments else ""
     names = ", ".join(field.name for field in command.arguments)
     return f"### `{command.id}({names})` → `{command.result}`\n\n{command.text}{fields}"

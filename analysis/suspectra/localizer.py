@@ -11,7 +11,7 @@ from suspectra.base.technique_info import Need
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import exception_names, first_failure
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
 from suspectra.report import RankedReport
@@ -178,7 +178,7 @@ class Localizer:
         self.report = report
         return report
 
-    def groups(self, decisions: Decisions | None = None) -> GroupedRanking:
+    def groups(self, decisions: GroupDecisions | None = None) -> GroupedRanking:
         """The failure groups of the current evidence, each with its own ranking.
 
         Parameters

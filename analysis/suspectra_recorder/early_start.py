@@ -17,10 +17,10 @@ from suspectra_recorder.hooks import Hooks
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.options import COUNTS, RECORDER
-from suspectra_recorder.probe_choice import Choice, choose
+from suspectra_recorder.probe_choice import ProbeChoice, choose
 from suspectra_recorder.pytest.assertions import instrument_rewritten
-from suspectra_recorder.scope import Scope
-from suspectra_recorder.settings import VARIABLE, Settings, recording_folder
+from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder
 
 __builtins__ = library_references.builtins
 
@@ -37,7 +37,7 @@ class EarlyStart:
 
     hooks: Hooks
     asked: str  # the requested recorder, as far as it was known
-    choice: Choice  # the chosen recorder
+    choice: ProbeChoice  # the chosen recorder
     python: ModuleType | None = None  # the `sitecustomize` module of Suspectra, which knows the modules imported before
     before: frozenset[str] = frozenset()  # the modules imported before, if pytest's plugin started the recording
     undo: Callable[[], None] | None = None  # restores pytest's loader; None until pytest is imported
@@ -49,7 +49,7 @@ class EarlyStart:
         """
         return self.asked == asked and self.hooks.import_hook.counting == counting
 
-    def hand_over(self, scope: Scope) -> Hooks:
+    def hand_over(self, scope: RecordedFiles) -> Hooks:
         """Pass the hooks to the recorder, which continues with them."""
         self._leave_pytest()
         files = {file.path for file in self.hooks.import_hook.files}
@@ -73,7 +73,7 @@ _started: EarlyStart | None = None
 
 def start(python: ModuleType) -> None:
     """Start instrumenting when Python starts."""
-    settings = Settings.from_json(os.environ[VARIABLE])
+    settings = RecordingSettings.from_json(os.environ[VARIABLE])
     if settings.workspace:
         _start(settings, sys.orig_argv, python=python)
 
@@ -85,7 +85,7 @@ def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], No
     """
     if _started is not None:
         return lambda: None
-    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    settings = RecordingSettings.from_json(os.environ.get(VARIABLE, ""))
     settings = replace(settings, workspace=settings.workspace or workspace)
     started = _start(settings, arguments, before=frozenset(sys.modules))
 
@@ -98,7 +98,7 @@ def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], No
 
 
 def _start(
-    settings: Settings,
+    settings: RecordingSettings,
     arguments: Iterable[str],
     python: ModuleType | None = None,
     before: frozenset[str] = frozenset(),
@@ -109,7 +109,7 @@ def _start(
     found = _RECORDER.search(text)
     asked = settings.recorder or (found[1] or found[2] if found else RECORDER.default)
     choice = choose(asked, recording_folder(settings.workspace), counting=counting)
-    scope = Scope(settings.workspace, settings.sources, include_tests=True)
+    scope = RecordedFiles(settings.workspace, settings.sources, include_tests=True)
     hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring, activity=settings.activity)
     if settings.channel >= 0:
         hooks.import_hook.kept = {}  # to replace functions by newer ones

@@ -10,13 +10,13 @@ from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.monitoring import Monitor
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 
 class Hooks:
     """The import hook and the first imports of a process; they may exist before its recorder."""
 
-    def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False, activity: str = ""):
+    def __init__(self, scope: RecordedFiles, *, counting: bool = False, monitoring: bool = False, activity: str = ""):
         with StandardLibrary():
             import suspectra_recorder.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
 

@@ -30,7 +30,7 @@ _SAMPLE = 400
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error, zlib.error)
 
 
-class Choice(NamedTuple):
+class ProbeChoice(NamedTuple):
     """The way of recording, with the reason if it is not the requested one."""
 
     monitoring: bool  # whether to use `sys.monitoring` instead of probes that store
@@ -42,7 +42,7 @@ class Choice(NamedTuple):
         return "monitoring" if self.monitoring else "probes"
 
 
-def choose(asked: str, folder: str, *, counting: bool) -> Choice:
+def choose(asked: str, folder: str, *, counting: bool) -> ProbeChoice:
     """Choose how to record.
 
     The requested way if that is possible.
@@ -51,11 +51,11 @@ def choose(asked: str, folder: str, *, counting: bool) -> Choice:
         choice = choose("auto", folder, counting=counting)
         return choice._replace(objection=f"there is no recorder {asked!r}, only {', '.join(RECORDERS)}")
     if asked == "probes":
-        return Choice(False)
+        return ProbeChoice(False)
     obstacle = "sys.monitoring can't count" if counting else unavailable()
     if obstacle:
-        return Choice(False, f"recording by probes: {obstacle}" if asked == "monitoring" else "")
-    return Choice(asked == "monitoring" or microseconds_per_probe(folder) >= MICROSECONDS_PER_PROBE)
+        return ProbeChoice(False, f"recording by probes: {obstacle}" if asked == "monitoring" else "")
+    return ProbeChoice(asked == "monitoring" or microseconds_per_probe(folder) >= MICROSECONDS_PER_PROBE)
 
 
 def microseconds_per_probe(folder: str) -> float:

@@ -10,7 +10,7 @@ __builtins__ = library_references.builtins
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 
-class Progress:
+class ProgressWriter:
     """Appends lines to a file: ``{"tests": 817}`` after collection, ``{"failed": false}`` when a test ends.
 
     ``{"trouble": "no tests were found"}`` says why the tests will not complete. Every process of a run appends its own

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from suspectra_recorder.children.merge import ChildProcessMerge
-from suspectra_recorder.children.processes import CHILDREN, Children
+from suspectra_recorder.children.processes import CHILDREN, ChildrenOfTests
 from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError
@@ -20,7 +20,7 @@ from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpa
 from suspectra_recorder.log.history import WholeFiles
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.run_log import LogOfRun
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import FOLDER
 from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modules_before, reason
 
@@ -35,7 +35,7 @@ class Recorder:
 
     def __init__(
         self,
-        scope: Scope,
+        scope: RecordedFiles,
         run: str,
         worker: str = "",  # the name of this process within the run, empty if it is the only one
         about: Mapping[str, object] | None = None,
@@ -95,7 +95,7 @@ class Recorder:
             "cache": self._hooks.cache,
         }
         try:
-            children = Children(self.scope.root, settings, self.hook.counting)
+            children = ChildrenOfTests(self.scope.root, settings, self.hook.counting)
             self._child_merge = ChildProcessMerge(self.hook, self.imports, children, self._imported.append)
         except (OSError, RecordingError) as error:
             cause = f"processes that tests start are not recorded: {getattr(error, 'strerror', None) or error}"
@@ -326,7 +326,7 @@ def _modified(path: str) -> int:
         return 0
 
 
-def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool, activity: str) -> Hooks:
+def _hooks(scope: RecordedFiles, early: EarlyStart | None, *, counting: bool, monitoring: bool, activity: str) -> Hooks:
     """The hooks of an early start if they fit, else new ones."""
     if early is None:
         return Hooks(scope, counting=counting, monitoring=monitoring, activity=activity)

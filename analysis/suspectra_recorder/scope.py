@@ -19,7 +19,7 @@ _CALLED_LIKE_TESTS = re.compile(r"(tests?.*|.*tests?)\.py")
 _WILD = re.compile(r"[*?\[]")
 
 
-class Scope:
+class RecordedFiles:
     """Decides about each file that is imported.
 
     Files of the workspace are recorded, except those in virtual environments, hidden folders, installed packages and

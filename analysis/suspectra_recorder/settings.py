@@ -39,7 +39,7 @@ def recording_folder(workspace: str) -> str:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RecordingSettings:
     """How to record."""
 
     workspace: str = ""  # absolute path; empty for pytest's rootdir
@@ -64,7 +64,7 @@ class Settings:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Settings:
+    def from_json(cls, text: str) -> RecordingSettings:
         """Parse the value of :data:`VARIABLE`; anything that is not a JSON object means the defaults."""
         try:
             values = json.loads(text)
@@ -76,11 +76,13 @@ class Settings:
         return cls(**{**known, "sources": tuple(known.get("sources", ()))})
 
 
-def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
+def inject_env(
+    settings: RecordingSettings, environ: MutableMapping[str, str], *, unittest: bool = False
+) -> RecordingSettings:
     """Change an environment so that every pytest, or every process with unittest, started in it records."""
     names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
     former = settings.environment or {name: environ.get(name) for name in names}
-    settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
+    settings = RecordingSettings(**{**asdict(settings), "sources": settings.sources, "environment": former})
     environ[VARIABLE] = settings.to_json()
     environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
     if unittest:
@@ -102,10 +104,10 @@ def record_here(environ: MutableMapping[str, str]) -> None:
     entries = environ.pop("PYTHONPATH", "").split(os.pathsep)
     if left := os.pathsep.join(entry for entry in entries if entry != BOOTSTRAP_FOLDER):
         environ["PYTHONPATH"] = left
-    inject_env(Settings(workspace=workspace), environ)
+    inject_env(RecordingSettings(workspace=workspace), environ)
 
 
-def remove_env(settings: Settings, environ: MutableMapping[str, str]) -> None:
+def remove_env(settings: RecordingSettings, environ: MutableMapping[str, str]) -> None:
     """Undo :func:`inject_env`, so that processes of the tests do not record into the same folder."""
     environ.pop(VARIABLE, None)
     for name, value in settings.environment.items():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.instrumentation.library_references import os, sys
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 _OF_PYTHON = sys.stdlib_module_names | {"__main__"}
 _RECORD = "run the tests with `suspectra record -- pytest`"
@@ -45,7 +45,7 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
     return Reason(cause, "let the command be pytest itself: `suspectra record -- pytest`, or import pytest first")
 
 
-def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
+def modules_before(scope: RecordedFiles) -> Iterator[tuple[str, str, str]]:
     """Iterate over the imported modules of a scope."""
     for name, module in list(sys.modules.items()):
         path = file_of(module)
@@ -53,7 +53,7 @@ def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
             yield name, path, file
 
 
-def imported_from_elsewhere(scope: Scope) -> Iterator[tuple[str, Reason]]:
+def imported_from_elsewhere(scope: RecordedFiles) -> Iterator[tuple[str, Reason]]:
     """Iterate over files of a scope of which another copy was imported, such as an installed one.
 
     Looked for in the workspace and in its folder ``src``. A package stands for what is in it.

@@ -11,8 +11,8 @@ from typing_extensions import Unpack
 
 from suspectra.cli.localization import RankingOptions
 from suspectra_mcp.permission import Act, Permissions
-from suspectra_mcp.running import Commands
-from suspectra_mcp.tools import Workspace, make_server
+from suspectra_mcp.running import AgentCommands
+from suspectra_mcp.tools import AgentWorkspace, make_server
 
 
 def serve(
@@ -22,5 +22,5 @@ def serve(
     root = Path(os.path.realpath(workspace))
     granted = {act for act, given in ((Act.TESTS, trusted), (Act.ALTERED, trusted and experiments)) if given}
     permissions = Permissions(root, command, granted)
-    commands = Commands(root, command, permissions.trust)
-    asyncio.run(make_server(Workspace(root, **chosen), commands, permissions).run_stdio_async())
+    commands = AgentCommands(root, command, permissions.trust)
+    asyncio.run(make_server(AgentWorkspace(root, **chosen), commands, permissions).run_stdio_async())

@@ -13,8 +13,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from suspectra.base.cancellation import Token
 from suspectra.output.agents.bounded import as_data, refusal
-from suspectra.processes.events import Ended, Output, TestProgress, Trouble
-from suspectra.processes.runner import Program, Streams
+from suspectra.processes.events import Output, ProgramEnded, TestProgress, Trouble
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import in_words
 from suspectra.recording.pytest_command import pytest_words
@@ -36,7 +36,7 @@ class Ran(NamedTuple):
     trouble: str  # why not all tests were run; empty if they were
 
 
-class Commands:
+class AgentCommands:
     """Runs Suspectra's own commands in a workspace."""
 
     def __init__(self, root: Path, command: Sequence[str], trust: Trust):
@@ -59,7 +59,7 @@ class Commands:
                 program = await self._program(["record", *options], Streams.EVENTS, progress)
                 return await self._recorded(program, notify)
 
-    async def _recorded(self, program: Program, notify: Notify) -> Ran:
+    async def _recorded(self, program: CommandToRun, notify: Notify) -> Ran:
         last: list[str] = []
         trouble, token = "", Token()
         async with aclosing(events_of(self._trust, program, token)) as events:
@@ -71,7 +71,7 @@ class Commands:
                         await notify(event)
                     case Trouble(text):
                         trouble = text
-                    case Ended():
+                    case ProgramEnded():
                         if event.status < USAGE:
                             return Ran(event.status, "")
                         shown = " / ".join(as_data(line) for line in last)
@@ -87,17 +87,17 @@ class Commands:
             program, token = await self._program(arguments, Streams.KEPT), Token()
             async with aclosing(events_of(self._trust, program, token)) as events:
                 async for event in events:
-                    if isinstance(event, Ended):
+                    if isinstance(event, ProgramEnded):
                         return _printed(event)
         raise AssertionError("the last event says that the program has ended")
 
-    async def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> Program:
+    async def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> CommandToRun:
         command = await asyncio.to_thread(pytest_words, self._command, str(self._root))
         words = (*SUSPECTRA, *arguments, "--", *command)
-        return Program(words, str(self._root), environment(), streams, guarded=True, progress=progress)
+        return CommandToRun(words, str(self._root), environment(), streams, guarded=True, progress=progress)
 
 
-def _printed(ended: Ended) -> Mapping[str, object]:
+def _printed(ended: ProgramEnded) -> Mapping[str, object]:
     try:
         found = json.loads(ended.stdout)
     except ValueError:

@@ -25,7 +25,7 @@ from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnsw
 from suspectra.output.agents.bounded import as_data, as_json, refusal
 from suspectra.processes.events import TestProgress
 from suspectra_mcp.permission import Act, Permission, Permissions
-from suspectra_mcp.running import Commands
+from suspectra_mcp.running import AgentCommands
 from suspectra_server.agent.answers import (
     CausesAnswer,
     FindingAnswer,
@@ -67,7 +67,7 @@ _NO_TESTS = 5
 _NAMES = "take names of tests from `failing_tests`"
 
 
-class Workspace:
+class AgentWorkspace:
     """What the tools answer from."""
 
     def __init__(self, root: Path, **chosen: Unpack[RankingOptions]):
@@ -82,7 +82,7 @@ class Workspace:
         return affected_tests(self.root, budget)
 
 
-def make_server(workspace: Workspace, commands: Commands, permissions: Permissions) -> MCPServer:
+def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions: Permissions) -> MCPServer:
     """Make the server."""
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 

@@ -26,7 +26,7 @@ RANKING, PATHS = "ranking", "paths"
 """What techniques are asked for: the ranking of suspects, or the search for a run that passes."""
 
 
-class State(str, Enum):
+class FolderState(str, Enum):
     """What the server is doing, or why there is nothing to show."""
 
     NO_EVIDENCE = "noEvidence"
@@ -39,14 +39,14 @@ class State(str, Enum):
 
 
 STATES = {
-    State.NO_EVIDENCE: "No test run has been recorded here yet.",
-    State.RANKING: "A ranking is being made. Sent only when it takes long enough to be noticed.",
-    State.READY: "The ranking is current.",
-    State.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
-    State.ERROR: "The evidence can't be read or ranked, or tests could not be collected; the last good ranking stays "
-    "until a test passes that failed in it.",
-    State.RUNNING_TESTS: "The tests are running.",
-    State.STALE: "Code changed since the tests ran. Marks move with the text; edited lines lose theirs.",
+    FolderState.NO_EVIDENCE: "No test run has been recorded here yet.",
+    FolderState.RANKING: "A ranking is being made. Sent only when it takes long enough to be noticed.",
+    FolderState.READY: "The ranking is current.",
+    FolderState.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
+    FolderState.ERROR: "The evidence can't be read or ranked, or tests could not be collected; the last good ranking"
+    " stays until a test passes that failed in it.",
+    FolderState.RUNNING_TESTS: "The tests are running.",
+    FolderState.STALE: "Code changed since the tests ran. Marks move with the text; edited lines lose theirs.",
 }
 
 
@@ -60,7 +60,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandDeclaration:
     """A command for ``workspace/executeCommand``, and how VS Code shows its own command for the same."""
 
     name: str
@@ -110,7 +110,7 @@ _FAILING_TEST = (
 _STEP = "Location | null"
 
 COMMANDS = (
-    Command(
+    CommandDeclaration(
         "localize",
         "Localize Fault",
         (),
@@ -118,7 +118,7 @@ COMMANDS = (
         "Read the evidence again and rank now.",
         icon="refresh",
     ),
-    Command(
+    CommandDeclaration(
         "nextSuspect",
         "Next Suspect",
         (_CURSOR,),
@@ -130,7 +130,7 @@ COMMANDS = (
         " if these steps are not known within a second, it is the next in the ranking.",
         icon="arrow-down",
     ),
-    Command(
+    CommandDeclaration(
         "previousSuspect",
         "Previous Suspect",
         (_CURSOR,),
@@ -138,14 +138,14 @@ COMMANDS = (
         'The same in the other direction. With `order: "steps"` it goes back, like `suspectra.server.back`.',
         icon="arrow-up",
     ),
-    Command(
+    CommandDeclaration(
         "firstSuspect",
         "First Suspect",
         (),
         _STEP,
         "Go to the most suspicious line that has not been examined.",
     ),
-    Command(
+    CommandDeclaration(
         "explain",
         "Explain Suspect",
         (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
@@ -154,7 +154,7 @@ COMMANDS = (
         " does not support `suspectra/status` also gets the text as `window/showMessage`.",
         icon="question",
     ),
-    Command(
+    CommandDeclaration(
         "whyNot",
         "Why Not This Line?",
         (_URI, _LINE),
@@ -164,7 +164,7 @@ COMMANDS = (
         " client that does not support `suspectra/status` also gets the text as `window/showMessage`.",
         icon="question",
     ),
-    Command(
+    CommandDeclaration(
         "tellApart",
         "What Would Tell These Apart?",
         (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
@@ -173,7 +173,7 @@ COMMANDS = (
         " in bits. Null if there is no suspect. Shown like `suspectra.server.whyNot`.",
         icon="split-horizontal",
     ),
-    Command(
+    CommandDeclaration(
         "markExamined",
         "Mark as Examined",
         (_URI, _LINE, _SCOPE),
@@ -182,7 +182,7 @@ COMMANDS = (
         "on that line.",
         icon="check",
     ),
-    Command(
+    CommandDeclaration(
         "markInnocent",
         "Mark as Innocent",
         (
@@ -196,14 +196,14 @@ COMMANDS = (
         " line.",
         icon="pass",
     ),
-    Command(
+    CommandDeclaration(
         "clearExamined",
         "Clear Examined Marks",
         (),
         "null",
         "Show all suspects again that were marked as examined or innocent.",
     ),
-    Command(
+    CommandDeclaration(
         "jump",
         "Jump…",
         (
@@ -227,7 +227,7 @@ COMMANDS = (
         " suspect.",
         icon="references",
     ),
-    Command(
+    CommandDeclaration(
         "back",
         "Go Back",
         (),
@@ -236,7 +236,7 @@ COMMANDS = (
         " the beginning of the walk.",
         icon="arrow-left",
     ),
-    Command(
+    CommandDeclaration(
         "showLearned",
         "Show Learned Jumps",
         (),
@@ -244,14 +244,14 @@ COMMANDS = (
         "What was learned from the reader's moves. A client that does not support `suspectra/status` also gets it as"
         " `window/showMessage`.",
     ),
-    Command(
+    CommandDeclaration(
         "resetLearned",
         "Reset Learned Jumps",
         (),
         "boolean",
         "Delete what was learned. True if there was anything.",
     ),
-    Command(
+    CommandDeclaration(
         "selectTechnique",
         "Select Technique…",
         (
@@ -266,7 +266,7 @@ COMMANDS = (
         "Rank with another technique until the setting is changed. Returns the name of the technique now in use.",
         icon="beaker",
     ),
-    Command(
+    CommandDeclaration(
         "selectGroup",
         "Select Failure Group…",
         (_FOLDER, _GROUP),
@@ -277,7 +277,7 @@ COMMANDS = (
         icon="target",
         enablement="suspectra.hasGroups",
     ),
-    Command(
+    CommandDeclaration(
         "mergeGroups",
         "Merge Failure Groups…",
         (_FOLDER, Field("groups?", "number[]", "The numbers of the groups to merge.")),
@@ -287,7 +287,7 @@ COMMANDS = (
         icon="combine",
         enablement="suspectra.hasGroups",
     ),
-    Command(
+    CommandDeclaration(
         "splitGroup",
         "Split Failure Group…",
         (_FOLDER, _GROUP, Field("tests?", "string[]", "The names of the tests that leave the group.")),
@@ -297,7 +297,7 @@ COMMANDS = (
         " `resetGroups`.",
         icon="split-horizontal",
     ),
-    Command(
+    CommandDeclaration(
         "resetGroups",
         "Reset Failure Groups",
         (),
@@ -305,7 +305,7 @@ COMMANDS = (
         "Forget what was merged and split. True if there was something.",
         icon="discard",
     ),
-    Command(
+    CommandDeclaration(
         "runTests",
         "Run Tests and Localize",
         (
@@ -324,7 +324,7 @@ COMMANDS = (
         icon="run-all",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "cancelTests",
         "Cancel Test Run",
         (),
@@ -334,7 +334,7 @@ COMMANDS = (
         icon="stop-circle",
         enablement="suspectra.state == runningTests",
     ),
-    Command(
+    CommandDeclaration(
         "investigate",
         "Find Out What Would Make It Pass",
         (
@@ -359,7 +359,7 @@ COMMANDS = (
         icon="lightbulb-sparkle",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "testSuspect",
         "Test This Suspect",
         (_URI, _LINE),
@@ -368,7 +368,7 @@ COMMANDS = (
         icon="beaker-stop",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "compareValues",
         "Compare Values With Passing Tests",
         (
@@ -387,7 +387,7 @@ COMMANDS = (
         icon="arrow-swap",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "findCause",
         "Find the Cause of This Failure",
         _FAILING_TEST,
@@ -400,7 +400,7 @@ COMMANDS = (
         icon="search-fuzzy",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "nextInChain",
         "Next Step to the Failure",
         (_CURSOR,),
@@ -410,7 +410,7 @@ COMMANDS = (
         icon="debug-step-over",
         enablement="suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "previousInChain",
         "Previous Step to the Failure",
         (_CURSOR,),
@@ -419,7 +419,7 @@ COMMANDS = (
         icon="debug-step-back",
         enablement="suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "clearCauses",
         "Clear the Causes",
         (),
@@ -428,7 +428,7 @@ COMMANDS = (
         icon="clear-all",
         enablement="suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "whatLedHere",
         "What Led Here",
         (_URI, _LINE, _TEST),
@@ -441,7 +441,7 @@ COMMANDS = (
         icon="type-hierarchy-sub",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "whatThisInfluenced",
         "What This Influenced",
         (_URI, _LINE, _TEST),
@@ -450,7 +450,7 @@ COMMANDS = (
         icon="type-hierarchy-super",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "comparePassing",
         "Compare With a Passing Run",
         (
@@ -470,7 +470,7 @@ COMMANDS = (
         icon="diff-multiple",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "compareRuns",
         "Compare Runs",
         _FAILING_TEST,
@@ -481,7 +481,7 @@ COMMANDS = (
         icon="diff",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "clearComparison",
         "Clear the Compared Runs",
         (),
@@ -489,7 +489,7 @@ COMMANDS = (
         "Forget the last comparison, and its diagnostic. True if there was one.",
         icon="clear-all",
     ),
-    Command(
+    CommandDeclaration(
         "debugHere",
         "Debug Here",
         (_URI, _LINE, _TEST),
@@ -501,7 +501,7 @@ COMMANDS = (
         icon="debug-alt",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "debugTest",
         "Debug Failing Test",
         _FAILING_TEST,
@@ -511,7 +511,7 @@ COMMANDS = (
         icon="debug-alt",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "debugChain",
         "Debug Along the Chain",
         (),
@@ -521,7 +521,7 @@ COMMANDS = (
         icon="debug-alt",
         enablement="isWorkspaceTrusted && suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "cancelInvestigation",
         "Cancel Altered Runs",
         (),
@@ -542,7 +542,7 @@ SUSPECTS_RESULT = (
     Field("without", "string[]", "The kinds of evidence that the technique had to do without."),
     Field("passed, failed", "number", "Tests that passed and that failed."),
     Field("elements", "number", "Statements that were ranked."),
-    Field("state", "State", "As in `suspectra/status`."),
+    Field("state", "FolderState", "As in `suspectra/status`."),
     Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to fix it."),
     Field("collectionErrors", "CollectionError[]", "What kept tests from being collected; 100 at most."),
     Field(
@@ -648,7 +648,7 @@ SUSPECT = (
 )
 
 STATUS_PARAMS = (
-    Field("state", "State", "See below."),
+    Field("state", "FolderState", "See below."),
     Field("message", "string", "One sentence for people."),
     Field("technique, title", "string", "Name and title of the technique in use."),
     Field("suspects", "number", "Suspects that can be shown."),

@@ -42,7 +42,7 @@ from suspectra_server.session.experiments.run_comparison import RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import LONG_NICE, Jobs
-from suspectra_server.session.navigation.learned_moves import Learned
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.session.notices import Notices
 from suspectra_server.session.ranking.watching import Watcher, WatchKey
 from suspectra_server.session.roots import root_of
@@ -80,7 +80,7 @@ class SuspectraServer(LanguageServer):
     """Serves one client; to the features it is their `Session`. Needs a running loop."""
 
     protocol: wire.Protocol
-    learned: Learned
+    learned: LearnedMoves
 
     def __init__(self, *, trusting: bool = True) -> None:
         super().__init__(
@@ -157,7 +157,7 @@ class SuspectraServer(LanguageServer):
         if not folders and root:
             folders = [lsp.WorkspaceFolder(root, "")]
         self.protocol.keep_documents(Documents, root, folders)
-        self.learned = await self.files.run(Learned)
+        self.learned = await self.files.run(LearnedMoves)
         alone = len(folders) == 1  # of several, each was chosen by the user
         for folder in folders:
             await self._add(folder.uri, look_up=alone and self.trust.granted)

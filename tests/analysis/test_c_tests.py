@@ -28,7 +28,7 @@ from suspectra.evidence.c.store import FOLDER, CRecording
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.evidence import Verdict
 from suspectra.localizer import Localizer
-from suspectra.processes.events import Ended, Stopped
+from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.techniques import make_technique
 
 
@@ -571,14 +571,14 @@ def test_what_the_profiling_runtime_complains_about_is_said(build_c):
 @pytest.mark.parametrize(
     ("case", "ending", "verdict"),
     [
-        ({}, Ended(0), "passed"),
-        ({}, Ended(1), "failed"),
-        ({"will_fail": True}, Ended(1), "passed"),
-        ({"will_fail": True}, Ended(None, signal.SIGSEGV), "failed"),
-        ({"pass_patterns": ("ok",)}, Ended(1, stderr=b"it is ok"), "passed"),
-        ({"pass_patterns": ("ok",), "fail_patterns": ("is",)}, Ended(0, stdout=b"it is ok"), "failed"),
-        ({"skip_patterns": ("not here",)}, Ended(1, stdout=b"not here"), "skipped"),
-        ({"timeout": 2.0}, Ended(None, signal.SIGTERM, stopped=Stopped.TIMEOUT), "failed"),
+        ({}, ProgramEnded(0), "passed"),
+        ({}, ProgramEnded(1), "failed"),
+        ({"will_fail": True}, ProgramEnded(1), "passed"),
+        ({"will_fail": True}, ProgramEnded(None, signal.SIGSEGV), "failed"),
+        ({"pass_patterns": ("ok",)}, ProgramEnded(1, stderr=b"it is ok"), "passed"),
+        ({"pass_patterns": ("ok",), "fail_patterns": ("is",)}, ProgramEnded(0, stdout=b"it is ok"), "failed"),
+        ({"skip_patterns": ("not here",)}, ProgramEnded(1, stdout=b"not here"), "skipped"),
+        ({"timeout": 2.0}, ProgramEnded(None, signal.SIGTERM, stopped=Stopped.TIMEOUT), "failed"),
     ],
 )
 def test_endings_are_judged_as_by_ctest(case, ending, verdict):

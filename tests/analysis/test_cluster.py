@@ -13,7 +13,7 @@ import pytest
 from suspectra.base.errors import UsageError
 from suspectra.cli.main import run
 from suspectra.evaluation.corpus import read_index, read_subject
-from suspectra.evaluation.study import Choice, Plan, Study
+from suspectra.evaluation.study import StudiedTechnique, Study, StudyPlan
 from suspectra.spectrum import Spectrum
 from suspectra.spectrum.cluster import Cluster
 
@@ -83,7 +83,7 @@ def read(subject):
 def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch, until):
     monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)
-    plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
+    plan = StudyPlan((StudiedTechnique("ochiai"), StudiedTechnique("cp"), StudiedTechnique("op2")), (False, True))
     local = Study(plan, files, read_subject).run(jobs=1)
     with Cluster(local_cluster.address) as cluster:
         assert Study(plan, files, read_subject).run(cluster=cluster) == local

@@ -16,7 +16,7 @@ from suspectra.base.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.techniques import formulas, make_technique, technique_names
 from suspectra.techniques.control_flow.cp import Propagation
@@ -269,7 +269,7 @@ class Reader:
 
     def read(self, report, program):
         self.flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs, self.flow)
-        self.calls = Calls.from_program(report.spectrum, program, previous=self.calls)
+        self.calls = StatementCalls.from_program(report.spectrum, program, previous=self.calls)
         self.model = DebuggingModel(report, self.flow, self.calls, previous=self.model)
         return self.model
 

@@ -7,7 +7,7 @@ import pytest
 from suspectra.base.options import EXPERIMENTS
 from suspectra.cli.main import cli
 from suspectra_recorder.options import OPTIONS, Option
-from suspectra_recorder.settings import Settings
+from suspectra_recorder.settings import RecordingSettings
 from suspectra_server.settings import SETTINGS
 
 pytest_plugins = ["pytester"]
@@ -15,7 +15,7 @@ BY_NAME = {option.name: option for option in OPTIONS}
 
 
 def test_each_is_a_value_of_the_recording():
-    values = {field.name: field.default for field in dataclasses.fields(Settings)}
+    values = {field.name: field.default for field in dataclasses.fields(RecordingSettings)}
     for option in OPTIONS:
         chosen = option.combine([values[option.name]])
         assert chosen == option.default, option.name

@@ -14,7 +14,7 @@ from suspectra.base.errors import Problem
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.sources import Sources
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import rank_groups
 from suspectra.localizer import Localizer
 from suspectra.output.agents.agent import write_agent
@@ -411,7 +411,7 @@ def test_of_a_group_that_executes_nothing_no_line_is_listed(write, tmp_path):
     evidence = Evidence("by hand", tests, (cart,), tuple(rows), np.zeros(0, np.int32))
     ochiai = make_technique("ochiai")
     report = ochiai.localize(evidence.spectrum())
-    groups = tuple(rank_groups(report, ochiai, decisions=Decisions().split(["t2"], ["t1"])).groups)
+    groups = tuple(rank_groups(report, ochiai, decisions=GroupDecisions().split(["t2"], ["t1"])).groups)
     out = io.StringIO()
     write(Listing(report, evidence, (), groups=groups), out, Sources(tmp_path))
     page = out.getvalue()

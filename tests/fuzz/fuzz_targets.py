@@ -38,12 +38,12 @@ from suspectra.program.python.source import PythonSource
 from suspectra.recording.merging import merge
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra.selection.selection import select
-from suspectra_recorder.children.processes import Child
+from suspectra_recorder.children.processes import ChildOfTest
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import DAMAGE, FRAME, MAGIC
-from suspectra_recorder.settings import Settings as RecorderSettings
-from suspectra_server.session.navigation.learned_moves import Learned
+from suspectra_recorder.settings import RecordingSettings as RecorderSettings
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.settings import SETTINGS, read_settings
 from suspectra_server.transport.wire import read_message
 
@@ -210,7 +210,7 @@ def child(data: bytes, folder: Path) -> None:
     """What a process that a test started left behind."""
     (folder / "1-x.log").write_bytes(_summed(data))
     (folder / "1-x.cells").write_bytes(data)
-    for file in Child(str(folder / "1-x.log"), 1, False).contents()[0]:
+    for file in ChildOfTest(str(folder / "1-x.log"), 1, False).contents()[0]:
         assert isinstance(file.path, str)
 
 
@@ -322,6 +322,6 @@ def settings(data: bytes, folder: Path) -> None:
 @target
 def learned(data: bytes, folder: Path) -> None:
     (folder / "learned.json").write_bytes(data)
-    habit = Learned(folder / "learned.json").habit
+    habit = LearnedMoves(folder / "learned.json").habit
     assert habit.jumps >= 0
     assert habit.returns >= 0

@@ -49,7 +49,7 @@ def test_the_extension_speaks_the_same_methods_and_states():
     }
     assert set(re.findall(r"'(suspectra\.server\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
     states = re.search(r"type State =([^;]+);", source)[1]
-    assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.State}
+    assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.FolderState}
 
 
 def names(fields):
@@ -96,7 +96,7 @@ def test_every_declared_field_is_sent(client, shop, capable):
     assert explanation["failing"][0].keys() == names(protocol.TEST)
     assert client.request("suspectra/testResults")[0].keys() == names(protocol.TEST_RESULTS_RESULT)
     assert client.request("suspectra/coverage", {"uri": best["uri"]})[0].keys() == names(protocol.COVERAGE_RESULT)
-    assert set(protocol.STATES) == set(protocol.State)
+    assert set(protocol.STATES) == set(protocol.FolderState)
 
 
 @pytest.mark.asyncio

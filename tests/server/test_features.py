@@ -16,7 +16,7 @@ from suspectra.evidence.logs.path_reports import add_report
 from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.log import ExperimentLog
 from suspectra.localizer import Localizer
-from suspectra.runs.experiment import EVERY, Experiment, Outcome
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.runs.failure_slice import FailureSlice
 from suspectra.techniques import make_technique, technique_infos, technique_names
 from suspectra_recorder.instrumentation.rewriting import instrument
@@ -353,7 +353,7 @@ def test_experiments_that_are_made_meanwhile_change_the_ranking(client, shop):
     *_, last = [suspect for suspect in client.suspects(limit=100)["suspects"] if suspect["ef"]]
     path, line = Path(to_fs_path(last["uri"])), last["range"]["start"]["line"] + 1
     name = path.relative_to(shop).as_posix()
-    place = (name, line, line, 0, "if", EVERY, "true", Outcome.PASSED, 0.01)
+    place = (name, line, line, 0, "if", EVERY, "true", ExperimentOutcome.PASSED, 0.01)
     with ExperimentLog(shop) as log:
         digests = {name: sha256(path.read_bytes()).hexdigest()}
         for test in last["failingTests"]:

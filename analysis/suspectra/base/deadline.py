@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Sequence
 
-from suspectra_recorder.experiments.exchange import RunAnswer
+from suspectra_recorder.experiments.exchange import MachineRunAnswer
 
 
 class TimeIsUp(Exception):
     """Something has used the time that it has."""
 
-    def __init__(self, answers: Sequence[RunAnswer] = ()):
+    def __init__(self, answers: Sequence[MachineRunAnswer] = ()):
         super().__init__()
         self.answers = tuple(answers)  # what is known by then of runs that were asked for together
 

@@ -14,15 +14,15 @@ from typing import Protocol, TypeAlias
 
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
-from suspectra.causes.progress import Progress
-from suspectra.causes.states import NewValue, Point, States, StatesRun
+from suspectra.causes.progress import FailurePlace
+from suspectra.causes.states import AlteredStates, NewValue, StatePoint, StatesRun
 from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
 from suspectra.dependences.narrowing import PASSES, Combination, Property
 from suspectra.experiments.alternates import Alternate, one_more, roots
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
-from suspectra.runs.experiment import Outcome
-from suspectra_recorder.experiments.exchange import Job
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.exchange import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text
 
 TIME_BOUND_S = 10.0
@@ -40,7 +40,7 @@ Parts: TypeAlias = Mapping[Part, object]
 class _Run(Protocol):
     """Runs the test once."""
 
-    def __call__(self, job: Job, *, end: float = math.inf) -> Answer:
+    def __call__(self, job: RunRequest, *, end: float = math.inf) -> AlteredRunAnswer:
         """How it ends with what the job alters; `TimeIsUp` where it was not over at `end`."""
 
 
@@ -56,7 +56,7 @@ class KnownValues:
         """The sides of the comparison that made the test fail; what was expected is one of the last ones."""
         return [parts_of(text) for text in self.noted.failed]
 
-    def at(self, point: Point) -> Parts:
+    def at(self, point: StatePoint) -> Parts:
         """The value that was assigned at a time.
 
         As `suspectra.experiments.replacing.parts_of` gives it; empty if nothing is known.
@@ -68,7 +68,7 @@ class KnownValues:
     def _own(self) -> dict[tuple[str, int], Sequence[str]]:
         return self._texts(self.noted)
 
-    def seen(self, point: Point) -> list[Parts]:
+    def seen(self, point: StatePoint) -> list[Parts]:
         """The values that the same statement assigned at any time, those of the failing run first."""
         place = point.file, point.number
         texts = dict.fromkeys(text for one in (self.noted, *self.others) for text in self._texts(one).get(place, ()))
@@ -89,7 +89,7 @@ class StateAlterations:
     """
 
     run: _Run  # runs the test once; takes a job and the end of the time, and gives the answer
-    points: Mapping[int, Point]  # where each node is altered; nodes without one can't be
+    points: Mapping[int, StatePoint]  # where each node is altered; nodes without one can't be
     decisions: frozenset[int]  # the nodes that are decisions
     values: KnownValues  # what can be put in the place of others
     workspace: str = ""  # the folder in which the test runs; an absolute path
@@ -97,7 +97,7 @@ class StateAlterations:
     end: float = float("inf")  # when to stop, as `time.monotonic` has it
     # when to stop if nothing has made the test pass by then, but something has made it fail later
     end_if_later: float = float("inf")
-    progress: Progress | None = None  # where the unaltered run failed. Without it, no run fails later
+    progress: FailurePlace | None = None  # where the unaltered run failed. Without it, no run fails later
     count: int = field(default=0, init=False)  # how many altered runs there were
     # nodes with which the test did not pass, but failed later than it does unaltered
     further: set[Combination] = field(default_factory=set, init=False)
@@ -129,10 +129,10 @@ class StateAlterations:
     def unaltered(self) -> StatesRun:
         """The failing run with nothing altered."""
         if self._unaltered is None:
-            self._unaltered = StatesRun.from_answer(self.run(States().to_json()))
+            self._unaltered = StatesRun.from_answer(self.run(AlteredStates().to_json()))
         return self._unaltered
 
-    def altered(self, states: States) -> StatesRun:
+    def altered(self, states: AlteredStates) -> StatesRun:
         """Run the test once with altered states.
 
         Raises TimeIsUp when `end` has come.
@@ -153,7 +153,7 @@ class StateAlterations:
 
         False also where it does not fail.
         """
-        failed = run.answer.outcome is Outcome.FAILED
+        failed = run.answer.outcome is ExperimentOutcome.FAILED
         return failed and self.progress is not None and self.progress.is_before(run)
 
     def _can_repair(self, nodes: Combination, wanted: Property) -> bool:
@@ -168,7 +168,7 @@ class StateAlterations:
                 return True
         return self._replaces(tested, assigned)
 
-    def _replaces(self, tested: _Tested, assigned: Sequence[Point]) -> bool:
+    def _replaces(self, tested: _Tested, assigned: Sequence[StatePoint]) -> bool:
         """Whether a value from a pool repairs, or for a single number a root."""
         each = [list(_alternates(point, self.values)) for point in assigned]
         for together in islice(product(*each), None if len(each) == 1 else MAX_TOGETHER):
@@ -176,7 +176,7 @@ class StateAlterations:
                 return True
         return len(assigned) == 1 and self._moves(tested, assigned[0])
 
-    def _moves(self, tested: _Tested, point: Point) -> bool:
+    def _moves(self, tested: _Tested, point: StatePoint) -> bool:
         """Move each number by one, and then to where the comparisons that moved become equal."""
         for part, number in self.values.at(point).items():
             more = one_more(number)
@@ -203,7 +203,7 @@ class _Tested:
         points = alterations.points
         self.watched = sorted({node for one in wanted.alternatives for node in one})
         switched = tuple(points[node] for node in nodes if node in alterations.decisions)
-        self.states = States(switched, watched=tuple(points[node] for node in self.watched))
+        self.states = AlteredStates(switched, watched=tuple(points[node] for node in self.watched))
 
     def holds(self, run: StatesRun) -> bool:
         """Whether the failure is gone: the test passes, or the wanted decisions come out as they have to."""
@@ -264,7 +264,7 @@ class _SymbolicRuns:
         return found if found is not None and to_text(found) else symbol.value
 
 
-def _symbols(assigned: Sequence[Point], values: KnownValues) -> list[NewValue]:
+def _symbols(assigned: Sequence[StatePoint], values: KnownValues) -> list[NewValue]:
     """A symbol for each value, or for the numbers inside it; none if something can't be one."""
     symbols: list[NewValue] = []
     for number, point in enumerate(assigned):
@@ -280,7 +280,7 @@ def _symbols(assigned: Sequence[Point], values: KnownValues) -> list[NewValue]:
     return symbols
 
 
-def _alternates(point: Point, values: KnownValues) -> Iterator[NewValue]:
+def _alternates(point: StatePoint, values: KnownValues) -> Iterator[NewValue]:
     """Other values for one, those first that the failing comparison suggests."""
     found = [
         (part, alternate)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.causes.states import Point
+from suspectra.causes.states import StatePoint
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import FailingRun
 from suspectra.dependences.trace import DependenceTrace
@@ -25,7 +25,7 @@ At = Callable[[str, int], float]
 Read = Callable[[str], "bytes | None"]
 
 
-def points_of(trace: DependenceTrace) -> dict[int, Point]:
+def points_of(trace: DependenceTrace) -> dict[int, StatePoint]:
     """Find out where each node is altered."""
     known = np.array([site.kind in ALTERABLE and site.number >= 0 for site in trace.sites], bool)
     site, instance = trace.graph.site, trace.graph.instance
@@ -33,7 +33,7 @@ def points_of(trace: DependenceTrace) -> dict[int, Point]:
     found = {}
     for node in nodes.tolist():
         place = trace.sites[site[node]]
-        found[node] = Point(place.file, place.number, int(instance[node]))
+        found[node] = StatePoint(place.file, place.number, int(instance[node]))
     return found
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from suspectra.base.english import first_of
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.causes.inquiry import Inquiry
-from suspectra.causes.report import CauseReport, Narrowing, State
+from suspectra.causes.inquiry import CauseInquiry
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.experiments.repeated_tests import FailingTest
 
-Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
+Ask = Callable[[FailingTest, float, Sequence[CauseState]], CauseInquiry]
 """Given a test, how many seconds there are, and the causes that are known, makes the inquiry."""
 
 LEAST_S = 10.0
@@ -36,7 +36,7 @@ class Failures:
     ask: Ask  # makes the inquiry into one failure
     reports: list[CauseReport] = field(default_factory=list, init=False)  # of the tests that were searched
     # the cause of another failure that explains a test, by its name
-    explained: dict[str, State] = field(default_factory=dict, init=False)
+    explained: dict[str, CauseState] = field(default_factory=dict, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)  # what could not be done, and what is missing
     current: str = field(default="", init=False)  # the test that is looked at
 

@@ -13,13 +13,13 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
-from suspectra.causes.progress import Progress
-from suspectra.causes.report import CauseReport, Narrowing, State
-from suspectra.causes.search import CauseSearch
+from suspectra.causes.progress import FailurePlace
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
+from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.dependences import KIND, trace_dependences
-from suspectra.experiments.investigation import Suspects
+from suspectra.experiments.investigation import SuspicionSource
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
@@ -34,21 +34,23 @@ _READ_AS_HINT = "take it as a hint: the fault may break more than one assertion 
 
 
 @dataclass
-class Inquiry:
+class CauseInquiry:
     """Asks for the causes of one failure, within some time."""
 
     workspace: Path  # the folder
     command: Sequence[str]  # what runs pytest: program and arguments, without tests
     test: FailingTest  # the test that fails
-    suspects: Suspects  # the ranking that weighted techniques use, and where passing tests and sources are known
+    suspects: SuspicionSource  # the ranking that weighted techniques use, and where passing tests and sources are known
     seconds: float = 60.0  # for the whole
     technique: str = DEFAULT  # a name of `suspectra.causes.techniques.TECHNIQUES`
     safety: Safety = field(default_factory=Safety)  # what altered runs may do
     values_shown: bool = True  # whether the report has the values of the states, besides how decisions came out
-    known: Sequence[State] = ()  # root causes of other failures
+    known: Sequence[CauseState] = ()  # root causes of other failures
     problems: list[Problem] = field(default_factory=list, init=False)  # what could not be done, and what is missing
-    explained_by: State | None = field(default=None, init=False)  # the cause of another failure that explains this one
-    _search: CauseSearch | None = field(default=None, init=False)
+    explained_by: CauseState | None = field(
+        default=None, init=False
+    )  # the cause of another failure that explains this one
+    _search: CauseNarrowing | None = field(default=None, init=False)
     _began: float = field(default=0.0, init=False)
     _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
 
@@ -116,7 +118,7 @@ class Inquiry:
         self.problems += [Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out]
         return trace if self.values_shown else trace.without_values()
 
-    def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseSearch:
+    def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseNarrowing:
         """The search, with all that it needs."""
         values = self._values(test, end)
         if not solver.is_available():
@@ -132,14 +134,14 @@ class Inquiry:
         )
         source = self.suspects.read(self.test.file) or b""
         path = str(folder / self.test.file)
-        alterations.progress = Progress.from_run(alterations.unaltered, path, self.test.file, source)
+        alterations.progress = FailurePlace.from_run(alterations.unaltered, path, self.test.file, source)
         spectrum, group = self.suspects.spectrum(self._group), self._group
 
         def passes(file: str, line: int) -> bool:
             element = spectrum.elements.at(file, line)
             return element is not None and bool(spectrum.counts.ep[element] > 0)
 
-        return CauseSearch(
+        return CauseNarrowing(
             trace,
             alterations,
             self.technique,

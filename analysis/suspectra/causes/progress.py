@@ -10,7 +10,7 @@ from suspectra.causes.states import StatesRun
 from suspectra_recorder.instrumentation.source import parse
 
 
-class Progress(NamedTuple):
+class FailurePlace(NamedTuple):
     """Where in its function a test failed."""
 
     path: str  # the module of the test, as frames have it
@@ -21,7 +21,7 @@ class Progress(NamedTuple):
     loops: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def from_run(cls, run: StatesRun, path: str, name: str, source: bytes | str) -> Progress:
+    def from_run(cls, run: StatesRun, path: str, name: str, source: bytes | str) -> FailurePlace:
         """Find out where a test failed.
 
         With an empty function where that can't be told.

@@ -10,7 +10,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.base.english import ordinal
-from suspectra.dependences.narrowing import Causes
+from suspectra.dependences.narrowing import FoundCauses
 from suspectra.dependences.trace import DependenceTrace
 
 MAX_AROUND = 20
@@ -19,7 +19,7 @@ MAX_AROUND = 20
 _OUTCOMES = {0: "false", 1: "true"}
 
 
-class State(NamedTuple):
+class CauseState(NamedTuple):
     """A state of the failing run."""
 
     file: str  # relative to the workspace
@@ -58,8 +58,8 @@ class Narrowing(NamedTuple):
     """
 
     cut: tuple[Member, ...]  # what was altered
-    after: tuple[State, ...]  # what counts as right; none at first, when that is what the test gives
-    before: tuple[State, ...]  # what counts as wrong; at first the failure
+    after: tuple[CauseState, ...]  # what counts as right; none at first, when that is what the test gives
+    before: tuple[CauseState, ...]  # what counts as wrong; at first the failure
     nodes: int  # how many nodes there were between these before the step, and how many are left
     left: int  # how many nodes there were between these before the step, and how many are left
     fails_later: bool = False  # whether it is searched for what makes the test fail later, since nothing makes it pass
@@ -85,11 +85,11 @@ class CauseReport:
     """The causes of the failure of one test."""
 
     test: str  # its name
-    roots: tuple[State, ...]  # the suspected causes
-    transitive: tuple[State, ...]  # how the fault got from there to the failure, the state next to the roots first
+    roots: tuple[CauseState, ...]  # the suspected causes
+    transitive: tuple[CauseState, ...]  # how the fault got from there to the failure, the state next to the roots first
     # the first states of statements near the roots, by the number of dependences between them
-    around: tuple[State, ...]
-    chain: tuple[State, ...]  # from the first root to the failure, one after the other
+    around: tuple[CauseState, ...]
+    chain: tuple[CauseState, ...]  # from the first root to the failure, one after the other
     steps: tuple[Narrowing, ...]  # all steps
     alterations: int  # how many altered runs there were
     complete: bool  # whether the search came to its end
@@ -116,21 +116,21 @@ class CauseReport:
         }
 
 
-class States:
+class CauseStates:
     """The nodes of a trace as states of the program."""
 
     def __init__(self, trace: DependenceTrace):
         self._trace = trace
 
-    def for_node(self, node: int) -> State:
+    def for_node(self, node: int) -> CauseState:
         """The state that a node is."""
         trace = self._trace
         site = trace.sites[trace.graph.site[node]]
         value = _OUTCOMES.get(int(trace.outcome[node])) or trace.value[node]
         file, line, column, operand = site.place
-        return State(file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
+        return CauseState(file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
 
-    def all(self, nodes: Iterable[int]) -> tuple[State, ...]:
+    def all(self, nodes: Iterable[int]) -> tuple[CauseState, ...]:
         """The states that some nodes are.
 
         In the same order, each once.
@@ -146,7 +146,7 @@ class States:
         states = ((node, self.for_node(node)) for node in cut)
         return tuple(Member(one.file, one.line, one.instance, node in wrong) for node, one in states)
 
-    def around(self, roots: Sequence[int]) -> tuple[State, ...]:
+    def around(self, roots: Sequence[int]) -> tuple[CauseState, ...]:
         """The statements near the roots, by the number of dependences between."""
         if not roots:
             return ()
@@ -155,7 +155,7 @@ class States:
         near = np.flatnonzero((hops > 0) & ~trace.is_test)
         near = near[np.lexsort((near, hops[near]))]
         known = {self.for_node(root).place for root in roots}
-        found: list[State] = []
+        found: list[CauseState] = []
         for node in near.tolist():
             state = self.for_node(node)
             if state.place not in known:
@@ -165,7 +165,7 @@ class States:
                     break
         return tuple(found)
 
-    def chain(self, causes: Causes) -> tuple[State, ...]:
+    def chain(self, causes: FoundCauses) -> tuple[CauseState, ...]:
         """How the first root leads to the failure, through transitive causes where one is on the way."""
         if not causes.roots:
             return ()
@@ -177,7 +177,7 @@ class States:
                 continue  # another way leads there
             nodes += self._leg(at, distance)
             at = stop
-        states: list[State] = []
+        states: list[CauseState] = []
         for state in map(self.for_node, nodes):
             if states and states[-1].place == state.place:
                 states[-1] = state  # the last state of a line is what goes on
@@ -197,7 +197,7 @@ class States:
         return found
 
 
-def _lines(states: Sequence[State]) -> str:
+def _lines(states: Sequence[CauseState]) -> str:
     by_file: dict[str, list[int]] = {}
     for state in states:
         lines = by_file.setdefault(state.file, [])

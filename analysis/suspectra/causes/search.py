@@ -14,7 +14,7 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.alterations import StateAlterations
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
-from suspectra.causes.report import CauseReport, Narrowing, State, States
+from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrowing
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
@@ -24,7 +24,7 @@ MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""
 
 
-class CauseSearch:
+class CauseNarrowing:
     """Searches for the causes of one failure.
 
     Raises EvidenceError when there is nothing that could be altered.
@@ -44,7 +44,7 @@ class CauseSearch:
         self._began = time.monotonic()
         self._half = self._began + (alterations.end - self._began) / 2
         self._trace, self._alterations = trace, alterations
-        self._states = States(trace)
+        self._states = CauseStates(trace)
         self._steps: list[Narrowing] = []
         self._complete = False
         chosen = TECHNIQUES[technique]
@@ -66,7 +66,7 @@ class CauseSearch:
         self._search_later: NarrowingSearch = chosen.load()(run, alterations, wanted=GETS_FURTHER)
         self.fails_later = False  # whether the test is not made to pass, but to fail later
 
-    def explained_by(self, known: Iterable[State]) -> State | None:
+    def explained_by(self, known: Iterable[CauseState]) -> CauseState | None:
         """Find out whether what caused another failure causes this one, too.
 
         That is so if this failure can disappear as well when the same statement does something else: once, at one of
@@ -84,7 +84,7 @@ class CauseSearch:
                 return None
         return None
 
-    def _instances(self, state: State) -> list[int]:
+    def _instances(self, state: CauseState) -> list[int]:
         """The last times that a statement did something on which the failure depends."""
         trace = self._trace
         here = [site.place == state.place for site in trace.sites]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suspectra.dependences.exploration import Constraint
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra_recorder.experiments import exchange
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text
 
 
-class Point(NamedTuple):
+class StatePoint(NamedTuple):
     """A time that a decision is made, or a value assigned."""
 
     file: str  # relative to the workspace
@@ -24,13 +24,13 @@ class Point(NamedTuple):
 class NewValue(NamedTuple):
     """A value that is put in the place of another one."""
 
-    point: Point  # where
+    point: StatePoint  # where
     # which number inside the value, as suspectra_recorder.experiments.values.inner_numbers has it; empty for the whole
     part: tuple[str, ...]
     value: object  # what `suspectra_recorder.experiments.values.literals` can write down
     symbol: str = ""  # the name of the symbol that stands for it; empty for none
 
-    def to_json(self) -> exchange.NewValue:
+    def to_json(self) -> exchange.NewValueRequest:
         """How a machine is asked for it."""
         file, number, instance = self.point
         text = to_text(self.value)
@@ -45,15 +45,15 @@ class NewValue(NamedTuple):
 
 
 @dataclass(frozen=True)
-class States:
+class AlteredStates:
     """What is altered in a run, and what is asked about it."""
 
-    switched: tuple[Point, ...] = ()  # decisions that come out the other way
+    switched: tuple[StatePoint, ...] = ()  # decisions that come out the other way
     replaced: tuple[NewValue, ...] = ()  # values that are others
-    watched: tuple[Point, ...] = ()  # decisions whose outcome is asked for
+    watched: tuple[StatePoint, ...] = ()  # decisions whose outcome is asked for
     compare: bool = False  # whether the comparisons after a replaced value are noted
 
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         return {
             "kind": "states",
@@ -63,7 +63,7 @@ class States:
             "compare": self.compare,
         }
 
-    def with_values(self, values: Sequence[NewValue], *, compare: bool = False) -> States:
+    def with_values(self, values: Sequence[NewValue], *, compare: bool = False) -> AlteredStates:
         """The same with other values."""
         return replace(self, replaced=tuple(values), compare=compare)
 
@@ -71,7 +71,7 @@ class States:
 class StatesRun(NamedTuple):
     """How a run with altered states ended."""
 
-    answer: Answer  # its end
+    answer: AlteredRunAnswer  # its end
     outcomes: tuple[int, ...]  # how each watched decision came out: 0 for false, 1 for true, -1 if it was not made
     marks: tuple[int, ...]  # for each watched decision the index of the constraint before it; -1 for none
     constraints: tuple[Constraint, ...]  # those that the run met
@@ -83,7 +83,7 @@ class StatesRun(NamedTuple):
     rounds: dict[tuple[str, int], int]
 
     @classmethod
-    def from_answer(cls, answer: Answer) -> StatesRun:
+    def from_answer(cls, answer: AlteredRunAnswer) -> StatesRun:
         """What a machine answered; of a run that did not end there is only that."""
         noted = answer.noted
         return cls(

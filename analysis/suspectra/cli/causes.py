@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.causes.failures import Failures
-    from suspectra.causes.inquiry import Inquiry
-    from suspectra.causes.report import State
+    from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.causes.report import CauseState
     from suspectra.experiments.repeated_tests import FailingTest
 
 SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
@@ -79,7 +79,7 @@ class _Options(TypedDict):
 
 def _causes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.causes.failures import Failures
-    from suspectra.causes.inquiry import Inquiry
+    from suspectra.causes.inquiry import CauseInquiry
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
     from suspectra.experiments.safety import Safety
@@ -97,9 +97,9 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     arguments = pytest_command(command, root, python=chosen["python"]).arguments
     safety = Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"])
 
-    def ask(test: FailingTest, seconds: float, known: Sequence[State]) -> Inquiry:
+    def ask(test: FailingTest, seconds: float, known: Sequence[CauseState]) -> CauseInquiry:
         shown, technique = not chosen["hide_values"], chosen["technique"]
-        return Inquiry(Path(root), arguments, test, suspicion, seconds, technique, safety, shown, known)
+        return CauseInquiry(Path(root), arguments, test, suspicion, seconds, technique, safety, shown, known)
 
     tests = [failing[name] for name in suspicion.in_turn(failing)]
     failures = Failures(tests, chosen["causes_seconds"], ask)

@@ -153,7 +153,7 @@ class _Described(TypedDict):
 
 def _described(given: _Described) -> StudyConfig:
     from suspectra.evaluation.config import StudyConfig, read_corpora
-    from suspectra.evaluation.study import Choice, Plan
+    from suspectra.evaluation.study import StudiedTechnique, StudyPlan
 
     if not given["corpora"]:
         raise click.UsageError("Give a study file, or --corpus.")
@@ -161,8 +161,10 @@ def _described(given: _Described) -> StudyConfig:
         raise click.UsageError("Name a technique with --technique.")
     clone = (False, True) if given["both"] else (given["clone_failed"],)
     breaker = given["break_ties"]
-    choices = tuple(Choice(f"{name}+{breaker}" if breaker else name) for name in dict.fromkeys(given["names"]))
-    plan = Plan(choices, clone, given["unexecuted_last"], given["ht_rank"], given["p_jump"])
+    choices = tuple(
+        StudiedTechnique(f"{name}+{breaker}" if breaker else name) for name in dict.fromkeys(given["names"])
+    )
+    plan = StudyPlan(choices, clone, given["unexecuted_last"], given["ht_rank"], given["p_jump"])
     plan.check()
     subjects, problems = read_corpora(given["corpora"], given["sources"])
     return StudyConfig(plan, tuple(subjects), tuple(problems))

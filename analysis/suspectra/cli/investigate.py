@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.evidence.evidence import Evidence
-    from suspectra.experiments.investigation import Investigation
-    from suspectra.experiments.observing import Observing
+    from suspectra.experiments.investigation import ExperimentInquiry
+    from suspectra.experiments.observing import ValueInquiry
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.runs.experiment import Experiment
     from suspectra.spectrum import Elements
@@ -80,8 +80,8 @@ class _Options(TypedDict):
 
 def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
-    from suspectra.experiments.investigation import Investigation
-    from suspectra.experiments.observing import Observing
+    from suspectra.experiments.investigation import ExperimentInquiry
+    from suspectra.experiments.observing import ValueInquiry
     from suspectra.experiments.safety import Safety
     from suspectra.experiments.suspicion import Suspicion
     from suspectra.output.investigation import InvestigationProgress
@@ -104,7 +104,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     seconds = _left(chosen["investigation_seconds"], began)
     end = time.monotonic() + seconds
     if technique.name == VALUE_PREDICATES:
-        observing = Observing(
+        observing = ValueInquiry(
             Path(root),
             arguments,
             tests,
@@ -117,7 +117,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
         left = "all tests were observed" if observing.complete else _left_over("observed", end, interrupted=interrupted)
         said = f"{many(len(observed), 'test')} observed in {{seconds:.1f}} s; {left}"
         return _write(evidence, observing, technique, (), chosen, began, said, interrupted=interrupted)
-    investigation = Investigation(
+    investigation = ExperimentInquiry(
         Path(root),
         arguments,
         tests,
@@ -154,7 +154,7 @@ def _left_over(done: str, end: float, *, interrupted: bool) -> str:
     return "nothing more could be run"
 
 
-def _experiments(investigation: Investigation, progress: InvestigationProgress) -> Iterator[Experiment]:
+def _experiments(investigation: ExperimentInquiry, progress: InvestigationProgress) -> Iterator[Experiment]:
     """The experiments, while repairs are shown."""
     failing = {test.name for test in investigation.tests}
     for experiment in investigation.experiments():
@@ -179,7 +179,7 @@ def _made(results: Iterator[_Result], progress: InvestigationProgress) -> tuple[
 
 def _write(
     evidence: Evidence,
-    done: Investigation | Observing,
+    done: ExperimentInquiry | ValueInquiry,
     technique: Technique,
     made: Sequence[Experiment],
     chosen: _Options,

@@ -218,7 +218,7 @@ def _explain_difference(
     localized: Localized, report: RankedReport, element: int | None, tie: bool, as_json: bool, sources: Sources
 ) -> None:
     """Compare a line with the first suspect of a ranking, or those of a tie with each other."""
-    from suspectra.distinctions.comparison import Comparison
+    from suspectra.distinctions.comparison import SuspectComparison
     from suspectra.distinctions.tie import advise
     from suspectra.output import distinctions
 
@@ -234,7 +234,7 @@ def _explain_difference(
             distinctions.write_tie(tied, sys.stdout, sources)
         return
     assert element is not None
-    comparison = Comparison.from_report(report, element, localized.program, localized.evidence.at_import)
+    comparison = SuspectComparison.from_report(report, element, localized.program, localized.evidence.at_import)
     advice = advise(report, localized.program, element) if comparison.tie is not None else None
     if as_json:
         distinctions.write_comparison_json(comparison, advice, sys.stdout)

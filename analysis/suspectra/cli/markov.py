@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from suspectra.cli.localization import RankingOptions
     from suspectra.evidence.sources import Sources
     from suspectra.markov.debugging_model import DebuggingModel
-    from suspectra.output.moves import Steps
+    from suspectra.output.moves import ExpectedSteps
     from suspectra.report import RankedReport
 
 _PATH = click.Path(path_type=Path)
@@ -106,30 +106,30 @@ def _element(report: RankedReport, file: str, line: int) -> int:
     return element
 
 
-def _steps(model: DebuggingModel, walks: tuple[int, int] | None, needed: bool) -> Steps:
+def _steps(model: DebuggingModel, walks: tuple[int, int] | None, needed: bool) -> ExpectedSteps:
     """The expected steps, exact or estimated by walks (seed, length). Infinite if they fail and are not `needed`."""
     import numpy as np
 
     from suspectra.markov.sampling import sample_hitting_times
-    from suspectra.output.moves import Steps
+    from suspectra.output.moves import ExpectedSteps
 
     try:
         if walks is None:
-            return Steps.exact(model)
+            return ExpectedSteps.exact(model)
         seed, max_steps = walks
         if not sys.stderr.isatty():
-            return Steps.estimated(model, sample_hitting_times(model.chain, seed, max_steps=max_steps))
+            return ExpectedSteps.estimated(model, sample_hitting_times(model.chain, seed, max_steps=max_steps))
         with click.progressbar(length=1000, label="Walking", file=sys.stderr) as bar:
             sampled = sample_hitting_times(
                 model.chain, seed, max_steps=max_steps, progress=lambda done: bar.update(int(1000 * done) - bar.pos)
             )
-        return Steps.estimated(model, sampled)
+        return ExpectedSteps.estimated(model, sampled)
     except UsageError as error:
         if needed:
             raise
         warn([error.problem])
         nowhere = np.full(len(model.report.spectrum.elements), np.inf)
-        return Steps(nowhere, nowhere)
+        return ExpectedSteps(nowhere, nowhere)
 
 
 def _draw(model: DebuggingModel, element: int, svg: Path, sources: Sources) -> None:

@@ -124,7 +124,7 @@ def _for_python(
 ) -> PathInquiry:
     from suspectra.experiments.safety import Safety
     from suspectra.paths.searches.inquiry import PathInquiry
-    from suspectra.paths.searches.search import Order, PathOptions
+    from suspectra.paths.searches.search import Nearness, PathOptions
     from suspectra.recording.pytest_command import pytest_command
 
     root = os.path.realpath(chosen["workspace"])
@@ -135,7 +135,7 @@ def _for_python(
         ranking.spectrum,
         chosen["paths_seconds"],
         chosen["technique"],
-        PathOptions(Order(chosen["order"]), chosen["all_modules"], partial(_ask, bar) if chosen["ask"] else None),
+        PathOptions(Nearness(chosen["order"]), chosen["all_modules"], partial(_ask, bar) if chosen["ask"] else None),
         Safety(chosen["excluded"], copy=chosen["copy"]),
         ranking.suspiciousness,
     )
@@ -143,7 +143,7 @@ def _for_python(
 
 def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
     from suspectra.c.paths.inquiry import CPathInquiry
-    from suspectra.paths.searches.search import Order, PathOptions
+    from suspectra.paths.searches.search import Nearness, PathOptions
 
     given = {
         "--": command,
@@ -156,7 +156,7 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
         cause = "it is for tests of Python, and --ctest names tests of C"
         raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
     assert chosen["ctest"] is not None
-    options = PathOptions(Order(chosen["order"]), chosen["all_modules"])
+    options = PathOptions(Nearness(chosen["order"]), chosen["all_modules"])
     build = chosen["ctest"].absolute()
     return CPathInquiry(
         chosen["workspace"], build, test.name, ranking.spectrum, chosen["paths_seconds"], chosen["technique"], options

@@ -221,10 +221,10 @@ RECORD_COMMANDS = (record, record_c, affected, merge)
 
 def _make(command: str, workspace: Path) -> None:
     """Run the build command, with its output on stderr."""
-    from suspectra.processes.runner import Program, Streams, run
+    from suspectra.processes.runner import CommandToRun, Streams, run
 
     shell = ("cmd", "/c") if os.name == "nt" else ("/bin/sh", "-c")
-    ended = run(Program((*shell, command), str(workspace), os.environ, Streams.STDERR))
+    ended = run(CommandToRun((*shell, command), str(workspace), os.environ, Streams.STDERR))
     if ended.interrupted:
         raise KeyboardInterrupt
     if ended.status:
@@ -272,12 +272,12 @@ def _c_suite(
 @contextmanager
 def _trouble_reported(progress: Path | None) -> Iterator[None]:
     """Report an error in the progress file, too."""
-    from suspectra_recorder.progress import Progress
+    from suspectra_recorder.progress import ProgressWriter
 
     try:
         yield
     except SuspectraError as error:
-        Progress(str(progress.absolute()) if progress else "").trouble(str(error.problem))
+        ProgressWriter(str(progress.absolute()) if progress else "").trouble(str(error.problem))
         raise
 
 
@@ -345,13 +345,13 @@ def _record_c(
     record: Callable[..., CRun], workspace: Path, suite: CSuite, chosen: _RecordCOptions, command: Sequence[str]
 ) -> int:
     from suspectra.evidence.source_paths import parse_mapping
-    from suspectra.output.progress import Progress
+    from suspectra.output.progress import ProgressLines
     from suspectra.recording.launch import named_tests
-    from suspectra_recorder.progress import Progress as ProgressFile
+    from suspectra_recorder.progress import ProgressWriter
 
     stop = Token()
     select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]
-    shown, written = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
+    shown, written = ProgressLines(sys.stderr), ProgressWriter(str(progress.absolute()) if progress else "")
     names = [case.name for case in suite.cases]
     if only is not None:
         wanted = set(named_tests(only))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from suspectra.dependences.slices import Slice
     from suspectra.dependences.trace import DependenceTrace
-    from suspectra.experiments.traces import Traces
+    from suspectra.experiments.traces import TraceInquiry
     from suspectra.output.slices import LineOf
 
 _FileLine = tuple[str, int]
@@ -93,7 +93,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.experiments.safety import Safety
     from suspectra.experiments.suspicion import Suspicion
-    from suspectra.experiments.traces import Traces
+    from suspectra.experiments.traces import TraceInquiry
     from suspectra.recording.pytest_command import pytest_command
 
     evidence = find_source(chosen["workspace"], edges=True).read()
@@ -102,7 +102,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     failing = failing_tests(evidence, chosen["tests"])
     suspicion = Suspicion(evidence, everywhere=True)
     require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    traces = Traces(
+    traces = TraceInquiry(
         Path(root),
         pytest_command(command, root, python=chosen["python"]).arguments,
         [failing[name] for name in suspicion.in_turn(failing)],
@@ -147,7 +147,7 @@ def _found(trace: DependenceTrace, place: _FileLine | None, target: _FileLine | 
     return found if len(found) else None
 
 
-def _nothing(place: _FileLine | None, traces: Traces) -> int:
+def _nothing(place: _FileLine | None, traces: TraceInquiry) -> int:
     if place is None or not traces.made:
         return NOTHING_TO_RANK
     file, line = place

@@ -12,8 +12,8 @@ import numpy as np
 
 from suspectra.base.arrays import Bools, Ints, distinct
 from suspectra.base.cancellation import checked
-from suspectra.dependences.control import Calls, ControlDependences
-from suspectra.dependences.instances import Edges, Instances, all_edges, distinct_edges, paired
+from suspectra.dependences.control import ControlDependences, NodeCalls
+from suspectra.dependences.instances import InstanceEdges, Instances, all_edges, distinct_edges, paired
 from suspectra.program.python.point_dependences import Lists
 from suspectra.program.python.prevented_changes import ChangesElsewhere
 
@@ -23,19 +23,19 @@ _AT_ONCE = 1 << 18  # nodes that are looked up together
 class DecisionsElsewhere:
     """Finds the decisions that left as it was what a function reads."""
 
-    def __init__(self, changes: ChangesElsewhere, calls: Calls, control: ControlDependences, can_change: Bools):
+    def __init__(self, changes: ChangesElsewhere, calls: NodeCalls, control: ControlDependences, can_change: Bools):
         self._changes, self._calls, self._control = changes, calls, control
         self._can_change = can_change
         self._locations = len(changes.guarded.start) - 1
 
-    def edges(self, flow: Edges, limit: int) -> Edges:
+    def edges(self, flow: InstanceEdges, limit: int) -> InstanceEdges:
         """Find the dependences."""
         size = len(self._calls)
         if not self._locations:
-            return Edges(np.zeros(0, np.int32), np.zeros(0, np.int32))
+            return InstanceEdges(np.zeros(0, np.int32), np.zeros(0, np.int32))
         target, location, since = self._read(flow)
         skipping = self._skipping(distinct(location))
-        found: list[Edges] = []
+        found: list[InstanceEdges] = []
         parts = np.array_split(np.arange(len(target)), len(target) // _AT_ONCE + 1)
         for some in checked(parts):
             zero = np.zeros(len(some), np.int64)
@@ -43,7 +43,7 @@ class DecisionsElsewhere:
             found.append(distinct_edges(edges, size))
         return all_edges(found)
 
-    def _read(self, flow: Edges) -> tuple[Ints, Ints, Ints]:
+    def _read(self, flow: InstanceEdges) -> tuple[Ints, Ints, Ints]:
         """Nodes, the locations that they read, and the nodes before which no decision matters for that."""
         calls, changes = self._calls, self._changes
         nodes = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
@@ -86,7 +86,7 @@ class DecisionsElsewhere:
         return Instances(np.zeros(len(keys), np.int64), keys // size, keys % size, size, self._locations)
 
 
-def _earliest(flow: Edges, size: int) -> Ints:
+def _earliest(flow: InstanceEdges, size: int) -> Ints:
     """The first node that each node depends on; -1 for none."""
     found = np.full(size, size)
     np.minimum.at(found, flow.target, flow.source)

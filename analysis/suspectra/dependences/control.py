@@ -9,7 +9,7 @@ import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
 from suspectra.base.cancellation import check, checked
-from suspectra.dependences.instances import Edges, Instances, all_edges, distinct_edges, edge_keys, paired
+from suspectra.dependences.instances import InstanceEdges, Instances, all_edges, distinct_edges, edge_keys, paired
 from suspectra.program.python.point_dependences import PointDependences
 from suspectra.program.python.points import PointKind
 
@@ -20,7 +20,7 @@ _AT_ONCE = 1 << 18  # nodes that are looked up together
 
 
 @dataclass(frozen=True, eq=False)
-class Calls:
+class NodeCalls:
     """Which nodes belong to which call of a function, and where that was called."""
 
     # the point of each node, in the order in which nodes were made; -1 for nodes outside known sources; shape (nodes,)
@@ -54,13 +54,13 @@ class Calls:
 class ControlDependences:
     """Finds out which decisions are the reason for which nodes."""
 
-    def __init__(self, table: PointDependences, calls: Calls):
+    def __init__(self, table: PointDependences, calls: NodeCalls):
         self._table, self._calls = table, calls
         known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
         self._instances = Instances(calls.call[known], calls.point[known], known, len(calls), len(table))
         self._is_decision = np.array([kind is PointKind.DECISION for kind in table.kind], bool)
 
-    def direct(self) -> Edges:
+    def direct(self) -> InstanceEdges:
         """Find the live decisions of each node: those that can keep it from being executed, of all levels.
 
         The last instance of each decision on which a node is control dependent. The first node of a call depends on
@@ -69,25 +69,27 @@ class ControlDependences:
         return self._direct
 
     @cached_property
-    def _direct(self) -> Edges:
+    def _direct(self) -> InstanceEdges:
         target, source = self._above
         live = (source == self.parent[target]) | (self._is_live(source, target) & self._decided(source))
         asking = self._calls.asking_call
         entry = np.where(asking >= 0, np.append(self._calls.entry, -1)[asking], -1)
         rest = np.flatnonzero((self.parent < 0) & (entry >= 0) & (entry < np.arange(len(entry))))
-        return Edges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
+        return InstanceEdges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
 
-    def inside(self) -> Edges:
+    def inside(self) -> InstanceEdges:
         """Find the decisions within the expressions of each node, which say what its value is."""
         return all_edges([self._inside(nodes) for nodes in checked(self._parts)])
 
-    def _inside(self, nodes: Ints) -> Edges:
+    def _inside(self, nodes: Ints) -> InstanceEdges:
         calls = self._calls
         target, decision = paired(nodes, calls.point[nodes], self._table.inside)
         since = self._instances.last(calls.call[target], calls.point[target], target)
         return self._instances.between(calls.call[target], decision, since, target)
 
-    def summary(self, flow: Edges | None = None, limit: int | None = None, elsewhere: Edges | None = None) -> Edges:
+    def summary(
+        self, flow: InstanceEdges | None = None, limit: int | None = None, elsewhere: InstanceEdges | None = None
+    ) -> InstanceEdges:
         """Find the decisions that could have changed what a node reads, but are no part of how that was written."""
         most = MAX_SUMMARY * len(self._calls) + _AT_ONCE if limit is None else limit
         found = all_edges([self._summary(nodes, most // len(self._parts)) for nodes in checked(self._parts)])
@@ -96,7 +98,7 @@ class ControlDependences:
             found = distinct_edges(all_edges([found, elsewhere]), len(self._calls))
         return self._without_replaced(found, flow)
 
-    def _summary(self, nodes: Ints, limit: int) -> Edges:
+    def _summary(self, nodes: Ints, limit: int) -> InstanceEdges:
         calls = self._calls
         target, group = paired(nodes, calls.point[nodes], self._table.reading)
         written = np.full(len(target), -1, np.int64)
@@ -107,17 +109,17 @@ class ControlDependences:
         found = self._instances.between(calls.call[at], decision, written[pair], at, limit)
         return distinct_edges(found, len(calls))
 
-    def changed(self, summary: Edges) -> Bools:
+    def changed(self, summary: InstanceEdges) -> Bools:
         """Say which of these decisions led to what may have changed what is read: no other outcome was needed.
 
         Of shape (dependences,). False where something that is read was left as it was.
         """
         most = int(np.diff(self._table.changing.start).max(initial=1))
         parts = np.array_split(np.arange(len(summary.source)), len(summary.source) * most // _AT_ONCE + 1)
-        found = [self._changed(Edges(summary.source[some], summary.target[some])) for some in checked(parts)]
+        found = [self._changed(InstanceEdges(summary.source[some], summary.target[some])) for some in checked(parts)]
         return np.concatenate(found)
 
-    def _changed(self, summary: Edges) -> Bools:
+    def _changed(self, summary: InstanceEdges) -> Bools:
         calls, table = self._calls, self._table
         edge, group = paired(np.arange(len(summary.source)), calls.point[summary.target], table.reading)
         size = len(table) + 1
@@ -146,7 +148,7 @@ class ControlDependences:
         first = self._evaluations.following(self._calls.call[decision], point, decision)
         return np.where((first >= 0) & self._is_live(decision, first), first, -1)
 
-    def _without_replaced(self, found: Edges, flow: Edges | None) -> Edges:
+    def _without_replaced(self, found: InstanceEdges, flow: InstanceEdges | None) -> InstanceEdges:
         """Leave out where another source of the same node depends on the decision."""
         known = [found, self._direct, *([] if flow is None else [flow])]
         size = len(self._calls)
@@ -158,7 +160,7 @@ class ControlDependences:
         direct, keys = np.sort(edge_keys(self._direct, size)), edge_keys(found, size)
         known_already = np.append(direct, -1)[np.searchsorted(direct, keys)] == keys
         kept = ~replaced & ~known_already
-        return Edges(found.source[kept], found.target[kept])
+        return InstanceEdges(found.source[kept], found.target[kept])
 
     @cached_property
     def _evaluations(self) -> Instances:

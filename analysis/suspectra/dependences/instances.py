@@ -11,7 +11,7 @@ from suspectra.base.arrays import Ints, distinct, ranges
 from suspectra.program.python.point_dependences import Lists
 
 
-class Edges(NamedTuple):
+class InstanceEdges(NamedTuple):
     """Dependences between nodes."""
 
     source: Ints  # the target depends on the source; shape (dependences,)
@@ -45,7 +45,7 @@ class Instances:
         found = np.append(self._ordered, -1)[at]
         return np.where(found // self._nodes == self._key(call, place, 0) // self._nodes, found % self._nodes, -1)
 
-    def between(self, call: Ints, place: Ints, since: Ints, node: Ints, limit: int | None = None) -> Edges:
+    def between(self, call: Ints, place: Ints, since: Ints, node: Ints, limit: int | None = None) -> InstanceEdges:
         """Find all instances of a place in a call between two nodes."""
         begin = np.searchsorted(self._ordered, self._key(call, place, since) + 1)
         many = np.searchsorted(self._ordered, self._key(call, place, node)) - begin
@@ -54,7 +54,7 @@ class Instances:
             begin, many = begin + many - fewer, fewer
         target = np.repeat(node, many)
         source = self._ordered[ranges(begin, begin + many)] % self._nodes
-        return Edges(source.astype(np.int32), target.astype(np.int32))
+        return InstanceEdges(source.astype(np.int32), target.astype(np.int32))
 
 
 def _most_each(many: Ints, limit: int) -> int:
@@ -78,7 +78,7 @@ def paired(thing: Ints, listed: Ints, lists: Lists) -> tuple[Ints, Ints]:
     return np.repeat(thing, end - start), lists.number[ranges(start, end)]
 
 
-def edge_keys(edges: Edges, size: int) -> Ints:
+def edge_keys(edges: InstanceEdges, size: int) -> Ints:
     """Write each edge as one number.
 
     Of shape (dependences,).
@@ -86,12 +86,12 @@ def edge_keys(edges: Edges, size: int) -> Ints:
     return np.asarray(edges.target.astype(np.int64) * size + edges.source)
 
 
-def all_edges(parts: Sequence[Edges]) -> Edges:
+def all_edges(parts: Sequence[InstanceEdges]) -> InstanceEdges:
     """Put edges together."""
-    return Edges(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
+    return InstanceEdges(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
 
 
-def distinct_edges(edges: Edges, size: int) -> Edges:
+def distinct_edges(edges: InstanceEdges, size: int) -> InstanceEdges:
     """Leave out edges that are there again."""
     keys = distinct(edge_keys(edges, size))
-    return Edges((keys % size).astype(np.int32), (keys // size).astype(np.int32))
+    return InstanceEdges((keys % size).astype(np.int32), (keys // size).astype(np.int32))

@@ -74,7 +74,7 @@ class FailingRun:
         return np.asarray(domain & (from_outside | depends_on_nothing) & ~self.is_right)
 
 
-class Step(NamedTuple):
+class NarrowingStep(NamedTuple):
     """One step of the search."""
 
     cut: Combination  # the nodes that were altered: in the search of the paper the minimum debugging frontier set
@@ -89,14 +89,14 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Causes:
+class FoundCauses:
     """What the search has found."""
 
     # the polluted nodes of the last step that has any, and first uses of inputs: the suspected causes
     roots: tuple[int, ...]
     # the polluted nodes of earlier steps, the latest step first: how the fault got to the failure
     transitive: tuple[int, ...]
-    steps: tuple[Step, ...]  # all steps
+    steps: tuple[NarrowingStep, ...]  # all steps
 
 
 class NarrowingSearch(ABC):
@@ -114,31 +114,31 @@ class NarrowingSearch(ABC):
         self._roots: tuple[int, ...] = ()
         self._first_uses: list[int] = []
         self._transitive: list[int] = []
-        self._steps: list[Step] = []
+        self._steps: list[NarrowingStep] = []
         self._found: list[Combination] = []
 
     @property
-    def causes(self) -> Causes:
+    def causes(self) -> FoundCauses:
         """What is known so far, also where the search was stopped in the middle of a step."""
         found = sorted({node for combination in self._found for node in combination})
         known = [*self._roots, *self._first_uses]
         roots = found or sorted(set(known))
         later = known if found else []
         transitive = tuple(node for node in (*later, *reversed(self._transitive)) if node not in roots)
-        return Causes(tuple(roots), transitive, tuple(self._steps))
+        return FoundCauses(tuple(roots), transitive, tuple(self._steps))
 
     @property
     def between(self) -> tuple[Combination, Combination]:
         """The nodes between which the causes are: those that are right, none for the inputs, and the wrong ones."""
         return self._begins, self._ends
 
-    def steps(self) -> Generator[Step]:
+    def steps(self) -> Generator[NarrowingStep]:
         """Search until the domain can't be narrowed any further."""
         while len(chosen := self._choose(domain := self._domain())):
             self._found = []
             for combination in self._polluted(chosen):
                 self._found.append(combination)
-            step = Step(tuple(chosen.tolist()), tuple(self._found), int(domain.sum()))
+            step = NarrowingStep(tuple(chosen.tolist()), tuple(self._found), int(domain.sum()))
             self._found = []
             self._steps.append(step)
             self._narrow(step)
@@ -176,7 +176,7 @@ class NarrowingSearch(ABC):
                     found.append(combination)
                     yield combination
 
-    def _narrow(self, step: Step) -> None:
+    def _narrow(self, step: NarrowingStep) -> None:
         """Keep the part of the domain in which the causes are (Claims 3.2 and 3.3)."""
         run = self._run
         if not step.polluted:

@@ -10,17 +10,16 @@ import numpy as np
 from suspectra.base.arrays import Bools, Ints
 from suspectra.base.cancellation import check
 from suspectra.dependences.across_functions import DecisionsElsewhere
-from suspectra.dependences.control import MAX_SUMMARY, Calls, ControlDependences
+from suspectra.dependences.control import MAX_SUMMARY, ControlDependences, NodeCalls
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
-from suspectra.dependences.instances import Edges
-from suspectra.dependences.trace import DependenceTrace, Site
+from suspectra.dependences.instances import InstanceEdges
+from suspectra.dependences.trace import DependenceTrace, TraceSite
 from suspectra.program.python.decision_texts import DecisionTexts
 from suspectra.program.python.point_dependences import PointDependences, joined, scopes_in
 from suspectra.program.python.points import Span
 from suspectra.program.python.prevented_changes import ChangesElsewhere
 from suspectra.program.python.scope_effects import ScopeEffects
-from suspectra_recorder.experiments.decisions.rewriting import Site as Decision
-from suspectra_recorder.experiments.decisions.rewriting import instrument
+from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision, instrument
 from suspectra_recorder.instrumentation.source import parse
 
 SourceOf = Callable[[str], bytes | None]
@@ -41,9 +40,9 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     entry[trace.call[entered]] = entered  # the first one of each call
     at = np.where(calling >= 0, points[np.maximum(calling, 0)], _next_point(points[graph.site], trace, entry, caller))
     check()
-    calls = Calls(points[graph.site], trace.call, entry, caller, at)
+    calls = NodeCalls(points[graph.site], trace.call, entry, caller, at)
     dependences = ControlDependences(table, calls)
-    flow = Edges(graph.source, graph.target)
+    flow = InstanceEdges(graph.source, graph.target)
     control = [dependences.direct(), dependences.inside()]
     check()
     changes = ChangesElsewhere.from_sources(effects, table, _observed(calls))
@@ -58,7 +57,9 @@ def with_control(trace: DependenceTrace, source_of: SourceOf, caller: Ints, call
     )
 
 
-def _with_texts(sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision]) -> tuple[Site, ...]:
+def _with_texts(
+    sites: Sequence[TraceSite], source_of: SourceOf, decided: Mapping[int, InstrumentedDecision]
+) -> tuple[TraceSite, ...]:
     """The same sites; decisions that their lines do not name have their own texts."""
     found, texts = list(sites), DecisionTexts(source_of)
     for number, decision in decided.items():
@@ -88,7 +89,7 @@ def _can_change(trace: DependenceTrace) -> Bools:
     return np.fromiter((known[text] for text in trace.value), bool, len(trace.graph))
 
 
-def _observed(calls: Calls) -> list[tuple[int, int]]:
+def _observed(calls: NodeCalls) -> list[tuple[int, int]]:
     """The points that called functions, each with a point of what it called."""
     node = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
     called = calls.call[node]
@@ -97,7 +98,7 @@ def _observed(calls: Calls) -> list[tuple[int, int]]:
 
 
 def points_of(
-    sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision] | None = None
+    sites: Sequence[TraceSite], source_of: SourceOf, decided: Mapping[int, InstrumentedDecision] | None = None
 ) -> tuple[PointDependences, Ints]:
     """Find the point of each site.
 
@@ -107,7 +108,7 @@ def points_of(
 
 
 def _read(
-    sites: Sequence[Site], source_of: SourceOf, decided: Mapping[int, Decision]
+    sites: Sequence[TraceSite], source_of: SourceOf, decided: Mapping[int, InstrumentedDecision]
 ) -> tuple[PointDependences, Ints, list[ScopeEffects]]:
     """The points of all sources and of each site, and what the functions of each source change."""
     points = np.full(len(sites), -1, np.int32)
@@ -129,7 +130,7 @@ def _read(
     return joined(tables), points, effects
 
 
-def _point_of(site: Site, decided: Decision | None, table: PointDependences) -> int:
+def _point_of(site: TraceSite, decided: InstrumentedDecision | None, table: PointDependences) -> int:
     """The point of a site of the source of a table; -1 for none."""
     if site.kind == "nothing":
         return table.end_of(site.line, site.column)
@@ -137,7 +138,7 @@ def _point_of(site: Site, decided: Decision | None, table: PointDependences) -> 
     return table.at(site.line, site.column) if point < 0 else point
 
 
-def _by_file(sites: Sequence[Site]) -> dict[str, list[int]]:
+def _by_file(sites: Sequence[TraceSite]) -> dict[str, list[int]]:
     """The numbers of the sites of each file."""
     found: dict[str, list[int]] = {}
     for number, site in enumerate(sites):
@@ -145,9 +146,9 @@ def _by_file(sites: Sequence[Site]) -> dict[str, list[int]]:
     return found
 
 
-def _decided(sites: Sequence[Site], source_of: SourceOf) -> dict[int, Decision]:
+def _decided(sites: Sequence[TraceSite], source_of: SourceOf) -> dict[int, InstrumentedDecision]:
     """The decisions that are made at sites, by the numbers of these."""
-    found: dict[int, Decision] = {}
+    found: dict[int, InstrumentedDecision] = {}
     for path, numbers in _by_file(sites).items():
         deciding = [number for number in numbers if sites[number].kind in _DECISIONS]
         source = source_of(path) if deciding else None
@@ -158,9 +159,9 @@ def _decided(sites: Sequence[Site], source_of: SourceOf) -> dict[int, Decision]:
     return found
 
 
-def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Decision]:
+def _decisions(source: bytes, sites: Sequence[TraceSite]) -> dict[int, InstrumentedDecision]:
     """The decisions of a source, by their numbers; without those that are not where their sites say."""
-    best: dict[int, Decision] = {}
+    best: dict[int, InstrumentedDecision] = {}
     numbers = {site.number for site in sites}
     for asserts in (True, False):  # whether those in asserts were numbered
         if len(best) == len(numbers):
@@ -175,14 +176,16 @@ def _decisions(source: bytes, sites: Sequence[Site]) -> dict[int, Decision]:
     return best
 
 
-def _is_at(site: Site, listed: Sequence[Decision]) -> bool:
+def _is_at(site: TraceSite, listed: Sequence[InstrumentedDecision]) -> bool:
     """Whether the decision of a number is at the statement or the expression that a site names."""
     return site.number < len(listed) and site.line <= listed[site.number].line <= site.end_line
 
 
-def _joined(graph: DependenceGraph, control: Sequence[Edges], summary: Edges, kind_of: Ints) -> DependenceGraph:
+def _joined(
+    graph: DependenceGraph, control: Sequence[InstanceEdges], summary: InstanceEdges, kind_of: Ints
+) -> DependenceGraph:
     """All edges, of those between the same nodes the first kind."""
-    kinds = [(Edges(graph.source, graph.target), graph.kind)]
+    kinds = [(InstanceEdges(graph.source, graph.target), graph.kind)]
     kinds += [(edges, np.full(len(edges.source), DependenceKind.CONTROL, np.int8)) for edges in control]
     kinds.append((summary, kind_of.astype(np.int8)))
     size = max(len(graph), 1)

@@ -15,7 +15,7 @@ from suspectra.dependences.shown_links import HIDDEN, Direction, ShownLinks
 from suspectra.dependences.trace import DependenceTrace
 
 
-class Step(NamedTuple):
+class SliceStep(NamedTuple):
     """A node of a slice, as it is shown."""
 
     node: int  # its number in the trace
@@ -42,12 +42,12 @@ class Step(NamedTuple):
         return self.value if self.outcome is None else str(self.outcome).lower()
 
 
-class Branch(NamedTuple):
+class SliceBranch(NamedTuple):
     """A step of a tree, and what follows it."""
 
-    step: Step  # what is shown
+    step: SliceStep  # what is shown
     why: DependenceKind | None  # how it is related to the step above; None for a root
-    branches: tuple[Branch, ...]  # below it
+    branches: tuple[SliceBranch, ...]  # below it
     # how many steps below it are not in the tree, since they are nearer to another step or there are too many
     more: int
 
@@ -70,13 +70,13 @@ class Slice:
     def __len__(self) -> int:
         return int(np.count_nonzero(self.members))
 
-    def step(self, node: int) -> Step:
+    def step(self, node: int) -> SliceStep:
         """Return a node as it is shown."""
         trace = self.trace
         site = trace.sites[trace.graph.site[node]]
         line, column, operand = site.own or (site.line, site.column, "")
         outcome = int(trace.outcome[node])
-        return Step(
+        return SliceStep(
             node,
             site.file,
             line,
@@ -95,7 +95,7 @@ class Slice:
         """What follows each node in the tree."""
         return ShownLinks(self.trace, self.direction, self.members)
 
-    def tree(self, limit: int = 200) -> tuple[Branch, ...]:
+    def tree(self, limit: int = 200) -> tuple[SliceBranch, ...]:
         """Compute the tree: each node once, as near to a root as it is."""
         below: dict[int, list[tuple[int, DependenceKind]]] = {}
         left: dict[int, int] = {}
@@ -112,17 +112,19 @@ class Slice:
             level = following
         return tuple(self._branches(below, left))
 
-    def _branches(self, below: dict[int, list[tuple[int, DependenceKind]]], left: dict[int, int]) -> Iterator[Branch]:
+    def _branches(
+        self, below: dict[int, list[tuple[int, DependenceKind]]], left: dict[int, int]
+    ) -> Iterator[SliceBranch]:
         """Build the tree from its leaves up, since it may be deep."""
-        made: dict[int, tuple[Branch, ...]] = {}
+        made: dict[int, tuple[SliceBranch, ...]] = {}
         for node in reversed(below):
             made[node] = tuple(
-                Branch(self.step(other), why, made.pop(other), left[other]) for other, why in below[node]
+                SliceBranch(self.step(other), why, made.pop(other), left[other]) for other, why in below[node]
             )
         for root in self.roots:
-            yield Branch(self.step(root), None, made[root], left[root])
+            yield SliceBranch(self.step(root), None, made[root], left[root])
 
-    def chain(self, node: int) -> list[Step]:
+    def chain(self, node: int) -> list[SliceStep]:
         """Return the shortest chain of dependences from a node to a root, or from a root to it.
 
         From what came first to what came last.

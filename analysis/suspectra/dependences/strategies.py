@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.dependences.narrowing import NarrowingSearch, Step
+from suspectra.dependences.narrowing import NarrowingSearch, NarrowingStep
 
 
 class SingleStepSearch(NarrowingSearch):
@@ -20,7 +20,7 @@ class SingleStepSearch(NarrowingSearch):
         chosen[[*self._ends, *self._begins]] = False
         return np.flatnonzero(chosen & domain)
 
-    def _narrow(self, step: Step) -> None:
+    def _narrow(self, step: NarrowingStep) -> None:
         """As by the claims, but before anything was found polluted, the search goes on one step further."""
         if step.polluted or self._roots:
             super()._narrow(step)

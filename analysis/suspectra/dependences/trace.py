@@ -11,7 +11,7 @@ from suspectra.dependences.graph import DependenceGraph
 from suspectra.program.python.decision_texts import OwnText
 
 
-class Site(NamedTuple):
+class TraceSite(NamedTuple):
     """A place of the program that has nodes."""
 
     file: str  # relative to the workspace
@@ -39,7 +39,7 @@ class DependenceTrace:
     """The run of one failing test."""
 
     test: str  # its name
-    sites: tuple[Site, ...]  # the places that `graph` names
+    sites: tuple[TraceSite, ...]  # the places that `graph` names
     graph: DependenceGraph  # instances of the places, and what each of them depends on
     call: Ints  # the number of the call that each node belongs to; shape (nodes,)
     outcome: Ints  # how each decision came out: 0 false, 1 true; -1 for a node that is no decision; shape (nodes,)

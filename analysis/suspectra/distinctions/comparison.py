@@ -30,7 +30,7 @@ class Standing(str, Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class SuspectComparison:
     """A statement against the first suspect; the first suspect itself against the one behind it."""
 
     report: RankedReport  # the ranking
@@ -57,7 +57,7 @@ class Comparison:
         program: Program | None = None,
         at_import: Ints | None = None,
         elsewhere: int = 0,  # failing tests of other failure groups, not in this ranking, that execute the statement
-    ) -> Comparison:
+    ) -> SuspectComparison:
         """Compare a statement with the first suspect.
 
         Raises ValueError when the element is not a candidate.

@@ -32,7 +32,7 @@ import numpy as np
 from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
-from suspectra.evaluation.study import Choice, Plan
+from suspectra.evaluation.study import StudiedTechnique, StudyPlan
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -97,7 +97,7 @@ def read_any(subject: AnySubject) -> Subject:
 class StudyConfig:
     """The content of a study file."""
 
-    plan: Plan  # what to do with each subject
+    plan: StudyPlan  # what to do with each subject
     subjects: tuple[AnySubject, ...]  # the subjects of corpora and workspaces
     problems: tuple[Problem, ...]  # invalid rows of the indices of corpora
     results: Path | None = None  # the folder that stores the results of each subject
@@ -149,7 +149,7 @@ class _Parser:
         if not isinstance(clone, (bool, str)) or clone not in _CLONE:
             raise _wrong(self.path, "clone", f"it is {clone!r}", 'give true, false or "both"')
         choices = tuple(self.choice(entry) for entry in self.value(study, "techniques", list, []))
-        plan = Plan(
+        plan = StudyPlan(
             choices,
             _CLONE[clone],
             self.value(study, "unexecuted_last", bool, False),
@@ -166,13 +166,13 @@ class _Parser:
         results = self.value(study, "results", str, f"{self.path.stem}.results")
         return StudyConfig(plan, (*subjects, *own), tuple(problems), self.folder / results)
 
-    def choice(self, entry: object) -> Choice:
+    def choice(self, entry: object) -> StudiedTechnique:
         if isinstance(entry, str):
-            return Choice(entry)
+            return StudiedTechnique(entry)
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise _wrong(self.path, "techniques", f"{entry!r} names no technique", 'give a name, or { name = "…", … }')
         rest = {key: value for key, value in entry.items() if key not in ("name", "label")}
-        return Choice(entry["name"], tuple(sorted(rest.items())), str(entry.get("label", "")))
+        return StudiedTechnique(entry["name"], tuple(sorted(rest.items())), str(entry.get("label", "")))
 
     def subject(self, entry: object, number: int) -> EvidenceSubject:
         place = f"subject {number}"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
+class StudiedTechnique:
     """A technique with its parameters and its name in a study."""
 
     name: str  # the name of the technique. `first+second` breaks the ties of the first by the second
@@ -64,10 +64,10 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """What a study does with each subject."""
 
-    choices: tuple[Choice, ...]  # the techniques
+    choices: tuple[StudiedTechnique, ...]  # the techniques
     clone: tuple[bool, ...] = (False,)  # without cloning, with it, or both
     unexecuted_last: bool = False  # formulas rank statements that no test executes last, as the product does
     # ranks are those of expected steps in the debugging model (paper 003, Definition 25), so that reports of different
@@ -88,7 +88,7 @@ class Plan:
         for choice, clone in self.runs():
             choice.make(clone)
 
-    def runs(self) -> Iterator[tuple[Choice, bool]]:
+    def runs(self) -> Iterator[tuple[StudiedTechnique, bool]]:
         """Iterate over the techniques, with and without cloning.
 
         In the order of `choices`.
@@ -147,7 +147,7 @@ class Description(Protocol):
 DescriptionT = TypeVar("DescriptionT", bound=Description)
 
 
-def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Problem]]:
+def rank_subject(subject: Subject, plan: StudyPlan) -> tuple[list[Result], list[Problem]]:
     """Rank one subject by every technique of the plan. Techniques that can't rank it are reported."""
     results, problems = [], []
     for choice, clone in plan.runs():
@@ -193,7 +193,7 @@ class Study(Generic[DescriptionT]):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: StudyPlan,
         subjects: Sequence[DescriptionT],
         read: Callable[[DescriptionT], Subject],
         store: Path | None = None,
@@ -301,7 +301,7 @@ class Study(Generic[DescriptionT]):
         return store / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def _work(read: Callable[[DescriptionT], Subject], plan: Plan, subject: DescriptionT) -> _Done:
+def _work(read: Callable[[DescriptionT], Subject], plan: StudyPlan, subject: DescriptionT) -> _Done:
     try:
         return _Done(*rank_subject(read(subject), plan))
     except SuspectraError as error:

@@ -48,7 +48,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TechniqueComparison:
     """The comparison of one technique with the reference, subject by subject."""
 
     technique: str  # the name of the technique in tables
@@ -100,7 +100,7 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
     return found
 
 
-def compare(results: Sequence[Result], reference: Run | None = None) -> list[Comparison]:
+def compare(results: Sequence[Result], reference: Run | None = None) -> list[TechniqueComparison]:
     """Compare each technique with a reference, over the subjects that both ranked."""
     groups = by_run(results)
     if not groups:
@@ -120,7 +120,7 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
             ratio = one.sum() / other.sum()
             ratios = one[samples].sum(axis=1) / other[samples].sum(axis=1)
         found.append(
-            Comparison(
+            TechniqueComparison(
                 *run,
                 better,
                 equal,

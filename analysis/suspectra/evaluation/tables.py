@@ -11,7 +11,7 @@ from html import escape
 from suspectra.base.errors import Problem
 from suspectra.evaluation.curves import exam_curves, title
 from suspectra.evaluation.study import Result, StudyResult
-from suspectra.evaluation.summary import TOP, Comparison, Run, Summary, by_run, compare, summarize
+from suspectra.evaluation.summary import TOP, Run, Summary, TechniqueComparison, by_run, compare, summarize
 
 FIELDS = ("family", "subject", "technique", "clone", "n", "rank_best", "rank_avg", "rank_worst", "exam")
 
@@ -119,7 +119,7 @@ def _summary_row(one: Summary) -> list[str]:
     ]
 
 
-def _comparison_row(one: Comparison) -> list[str]:
+def _comparison_row(one: TechniqueComparison) -> list[str]:
     counts = (one.better, one.equal, one.worse)
     ratio, more = one.ratio, one.top_five
     return [

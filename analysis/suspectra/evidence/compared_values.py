@@ -13,7 +13,7 @@ _PART = re.compile(r"\s*(?:At (?P<at>.+?) diff|(?P<name>[\w.\[\]]+)): (?P<actual
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
-class Comparison(NamedTuple):
+class ComparedValues(NamedTuple):
     """What a failed assertion compared."""
 
     expected: str  # the value on the right: pytest says so, and unittest leaves it open
@@ -24,7 +24,7 @@ class Comparison(NamedTuple):
         return f"{self.part + ': ' if self.part else ''}expected {self.expected}, actual {self.actual}"
 
     @classmethod
-    def from_stack(cls, stack: Stack) -> Comparison | None:
+    def from_stack(cls, stack: Stack) -> ComparedValues | None:
         """Read the values in the message of a failed assertion.
 
         None where no assertion failed, or where it did not compare two values for equality.
@@ -44,7 +44,7 @@ class Comparison(NamedTuple):
         return cls._for_part(stack.details) or cls(expected, actual)
 
     @classmethod
-    def _for_part(cls, details: Sequence[str]) -> Comparison | None:
+    def _for_part(cls, details: Sequence[str]) -> ComparedValues | None:
         """The last part that differs, which is the innermost; or the first line that does."""
         parts = [found for line in details if (found := _PART.fullmatch(line))]
         if parts:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.arrays import Ints
-from suspectra.runs.experiment import Outcome
-from suspectra_recorder.experiments.exchange import Findings, RunAnswer
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.exchange import Findings, MachineRunAnswer
 
 
 class DecisionSite(NamedTuple):
@@ -28,10 +28,10 @@ class DecisionSite(NamedTuple):
     end_column: int = 0  # where it ends in its last line, in bytes from 0; not included
 
 
-class Answer(NamedTuple):
+class AlteredRunAnswer(NamedTuple):
     """How an altered run ended."""
 
-    outcome: Outcome  # whether it passed, and if not, why
+    outcome: ExperimentOutcome  # whether it passed, and if not, why
     seconds: float  # how long the test took
     exception: str  # the type of the exception that ended it, empty for none
     message: str = ""  # a digest of what the exception says, empty for none
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 class Trace:
     """An unaltered run, with its decisions in order."""
 
-    answer: Answer  # how it ended
+    answer: AlteredRunAnswer  # how it ended
     places: tuple[DecisionSite, ...]  # the decisions of all sources that were loaded, in the order of their names
     decisions: Ints  # for each decision twice its index in `places`, and 1 more where it came out true; shape (k,)
     sources: Mapping[str, str]  # the digest of each file of the workspace that was loaded
@@ -58,7 +58,7 @@ class Trace:
         return found
 
     @classmethod
-    def from_answer(cls, answer: RunAnswer) -> Trace:
+    def from_answer(cls, answer: MachineRunAnswer) -> Trace:
         """What a machine answered to a job like `TRACE`.
 
         Comparable with other runs, in whatever order they loaded the sources.
@@ -136,14 +136,14 @@ class Trace:
         return f"{self.answer.outcome.value} {self.answer.exception}".strip()
 
 
-def answer_of(answer: RunAnswer) -> Answer:
+def answer_of(answer: MachineRunAnswer) -> AlteredRunAnswer:
     """How a run ended."""
     outcome = answer["outcome"]
     if not answer.get("reached", 1) and outcome != "passed":
         outcome = "not reached"
     known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
-    return Answer(
-        Outcome(known.get(outcome, outcome)),
+    return AlteredRunAnswer(
+        ExperimentOutcome(known.get(outcome, outcome)),
         float(answer["seconds"]),
         str(answer["exception"]),
         str(answer.get("message", "")),

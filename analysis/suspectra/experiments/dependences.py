@@ -16,9 +16,9 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.answers import answer_of
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
-from suspectra.runs.experiment import Outcome
+from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import Job, RunAnswer, SourceTable, TracedRun
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
 from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES, NAMES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from suspectra.dependences.flows import Names
     from suspectra.dependences.graph import DependenceGraph
     from suspectra.dependences.node_places import SourceOf
-    from suspectra.dependences.trace import DependenceTrace, Site
+    from suspectra.dependences.trace import DependenceTrace, TraceSite
 
 KIND = "dependences"
 """The kind of job; a machine that is made for it can do no other."""
@@ -56,7 +56,7 @@ def trace_dependences(
     """
     _require_recorded(runs.sources, recorded)
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
-    if plain.outcome is not Outcome.FAILED:
+    if plain.outcome is not ExperimentOutcome.FAILED:
         raise unusable(test, plain.outcome, seconds=seconds)
     if plain.exception in _COMPARED:
         cause = f"{test} fails where a doctest compares what an example printed, which can't be traced"
@@ -101,18 +101,18 @@ def _source_of(workspace: Path) -> SourceOf:
     return source_of
 
 
-def _ask(runs: Runs, test: str, job: Job, seconds: float) -> RunAnswer:
+def _ask(runs: Runs, test: str, job: RunRequest, seconds: float) -> MachineRunAnswer:
     (answer,) = runs.ask(test, [job], steps=MAX_DECISIONS, seconds=seconds)
     return answer
 
 
 def _traced(
     runs: Runs, test: str, only: Collection[tuple[str, int]] | None, seconds: float, most: int
-) -> tuple[RunAnswer, dict[str, Ints]]:
+) -> tuple[MachineRunAnswer, dict[str, Ints]]:
     handle, path = tempfile.mkstemp(prefix="suspectra-trace-")
     os.close(handle)
     try:
-        job: Job = {"kind": KIND, "columns": path, "most": most}
+        job: RunRequest = {"kind": KIND, "columns": path, "most": most}
         if only is not None:
             job["only"] = sorted(only)
         return _ask(runs, test, job, seconds), _read_columns(Path(path))
@@ -120,7 +120,7 @@ def _traced(
         os.unlink(path)
 
 
-def _too_long(answer: RunAnswer, most: int) -> str:
+def _too_long(answer: MachineRunAnswer, most: int) -> str:
     """Why a trace is not whole; empty if it is."""
     if answer["outcome"] == "timeout":
         return "the run takes too long"
@@ -176,7 +176,7 @@ class _Texts(Sequence[str]):
 
 
 def trace_of(
-    test: str, answer: TracedRun, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
+    test: str, answer: TracedRunAnswer, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
 ) -> DependenceTrace:
     """What was traced.
 
@@ -223,7 +223,7 @@ def trace_of(
 class _Tables:
     """The places of a run, and what they read and bind."""
 
-    sites: tuple[Site, ...]
+    sites: tuple[TraceSite, ...]
     names: Names
     is_test: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
     decides: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
@@ -233,9 +233,9 @@ class _Tables:
         import numpy as np
 
         from suspectra.dependences.flows import Names
-        from suspectra.dependences.trace import Site
+        from suspectra.dependences.trace import TraceSite
 
-        sites: list[Site] = []
+        sites: list[TraceSite] = []
         frame: list[int] = []
         uses: list[list[int]] = []
         defines: list[list[int]] = []
@@ -250,7 +250,7 @@ class _Tables:
             is_global += [frames.get(one, one) == module for one in source["scopes"]]
             is_test += [source["test"]] * len(source["sites"])
             for line, end_line, column, kind, number, frame_number, reads, binds in source["sites"]:
-                sites.append(Site(source["path"], line, end_line, column, kind, number))
+                sites.append(TraceSite(source["path"], line, end_line, column, kind, number))
                 frame.append(frame_number)
                 uses.append([first + one for one in reads])
                 defines.append([first + one for one in binds])
@@ -282,7 +282,7 @@ def _flow_graph(names: Names, columns: Mapping[str, Ints], imported: int) -> Dep
     return DependenceGraph(site, instance, start, source, np.zeros(len(source), np.int8))
 
 
-def _renumbered(answer: TracedRun, columns: Mapping[str, Ints]) -> dict[str, Ints]:
+def _renumbered(answer: TracedRunAnswer, columns: Mapping[str, Ints]) -> dict[str, Ints]:
     """The columns with the sites of those sources alone that have nodes."""
     import numpy as np
 
@@ -325,7 +325,7 @@ def _instances(site: Ints) -> Ints:
     return instance
 
 
-def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
+def _require_code(test: str, answer: TracedRunAnswer, any_code: bool) -> None:
     where = " in its set-up" if answer["phase"] == "setup" else ""
     if answer["failure"] < 0:
         raise _error(
@@ -339,7 +339,7 @@ def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
         )
 
 
-def _left_out(answer: TracedRun) -> list[str]:
+def _left_out(answer: TracedRunAnswer) -> list[str]:
     found = []
     if answer["phase"] in ("setup", "teardown"):
         found.append(f"The test fails in its {'set-up' if answer['phase'] == 'setup' else 'teardown'}.")

@@ -21,8 +21,8 @@ from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
-from suspectra.experiments.schedule import Schedule, Stream
-from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
+from suspectra.experiments.schedule import ExperimentSchedule, Stream
+from suspectra.experiments.streams import RUNS, STREAMS, At, StreamSetting
 from suspectra.experiments.system_use import system_use
 from suspectra.runs.experiment import COMBINATION, KINDS, Experiment
 from suspectra.spectrum import Spectrum
@@ -38,7 +38,7 @@ MOMENT_S = 0.5
 
 
 @dataclass(frozen=True)
-class Progress:
+class InquiryProgress:
     """How far an investigation is."""
 
     test: str  # which test is being run
@@ -48,7 +48,7 @@ class Progress:
     share: float  # of the time, how much is gone: from 0 to 1
 
 
-class Suspects(ABC):
+class SuspicionSource(ABC):
     """Says where experiments are worth most."""
 
     groups: Sequence[Sequence[str]]  # the names of the failing tests of each failure group
@@ -101,15 +101,17 @@ class Suspects(ABC):
 
 
 @dataclass
-class Investigation:
+class ExperimentInquiry:
     """Experiments with failing tests of a workspace, within some time; what is found goes into the log at once."""
 
     workspace: Path  # the folder
     command: Sequence[str]  # what runs pytest: program and arguments, without tests
     tests: Sequence[FailingTest]  # in the order in which they are investigated
-    suspects: Suspects  # where experiments are worth most
+    suspects: SuspicionSource  # where experiments are worth most
     seconds: float  # for all of them
-    notify: Callable[[Progress], object] = lambda progress: None  # called with the progress before each experiment
+    notify: Callable[[InquiryProgress], object] = lambda progress: (
+        None
+    )  # called with the progress before each experiment
     kinds: Sequence[str] = KINDS[COMBINATION]  # the kinds of experiments, in the order in which they begin
     at: Location | None = None  # the statement to alter; any unless given
     # whether experiments may contain values of the program; otherwise they say only why a value was tried
@@ -143,7 +145,7 @@ class Investigation:
                     made.append(experiment)
                     runs += 1
                     share = min((time.monotonic() - began) / self.seconds, 1.0)
-                    self.notify(Progress(stream.test, number_of[stream.test], len(self.tests), runs, share))
+                    self.notify(InquiryProgress(stream.test, number_of[stream.test], len(self.tests), runs, share))
                     yield experiment
             self.complete = underway.exhausted and time.monotonic() < end
             if not runs and underway.schedule.next() is not None:
@@ -162,7 +164,7 @@ def _too_slow(took: float) -> Problem:
 class _Underway:
     """What is open while an investigation lasts."""
 
-    def __init__(self, investigation: Investigation, folder: Path, made: list[Experiment], end: float):
+    def __init__(self, investigation: ExperimentInquiry, folder: Path, made: list[Experiment], end: float):
         self._investigation, self._made, self._end = investigation, made, end
         self._suspects = investigation.suspects
         self._group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
@@ -184,7 +186,7 @@ class _Underway:
         self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}
-        self.schedule = Schedule(self._streams())
+        self.schedule = ExperimentSchedule(self._streams())
 
     @property
     def notices(self) -> Sequence[Problem]:
@@ -288,9 +290,9 @@ class _Underway:
             self._open[stream] = STREAMS[stream.kind](test, self._setting(stream))
         return self._open[stream]
 
-    def _setting(self, stream: Stream) -> Setting:
+    def _setting(self, stream: Stream) -> StreamSetting:
         group, at = stream.group, self._at(stream.group)
-        return Setting(
+        return StreamSetting(
             at if self._investigation.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
             self._end,
             self._known,

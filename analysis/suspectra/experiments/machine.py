@@ -15,15 +15,15 @@ from pathlib import Path
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError, Problem, SuspectraError
-from suspectra.experiments.answers import Answer, Trace, answer_of
+from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.experiments.not_collected import ended_early, not_collected
 from suspectra.experiments.runs import Alteration, Runs
-from suspectra.processes.events import Ended
-from suspectra.processes.runner import Program, Streams, run
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
-from suspectra_recorder.experiments.start_request import Order
+from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.start_request import StartRequest
 
 START_S = 120.0
 """For collecting the tests of a module: large projects import for a minute."""
@@ -59,9 +59,9 @@ class Machine(Runs):
         self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
 
-        def program_for(channel: int) -> Program:
+        def program_for(channel: int) -> CommandToRun:
             environment = dict(os.environ)
-            order = Order(
+            order = StartRequest(
                 str(workspace),
                 tuple(tests),
                 tuple(kinds),
@@ -72,7 +72,7 @@ class Machine(Runs):
             )
             order.put_into(environment)
             arguments = (*command, *_for_doctests(file, tests), str(workspace / file))
-            return Program(arguments, str(workspace), environment, Streams.EVENTS)
+            return CommandToRun(arguments, str(workspace), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)
         try:
@@ -105,35 +105,42 @@ class Machine(Runs):
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
-    ) -> list[RunAnswer]:
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        keep: bool = False,
+    ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
         return self._ask({**what, "keep": True} if keep else what, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
-    ) -> tuple[list[Answer], Trace | None]:
+    ) -> tuple[list[AlteredRunAnswer], Trace | None]:
         """Run a test unaltered, and fork it where it is to be altered."""
         jobs = [alteration.to_json() for alteration in alterations]
         what: Request = {**request(test, jobs, steps=steps, seconds=seconds, end=end), "fork": True}
         answers = self._ask(what, len(jobs) + 1)
         by_job = {answer["job"]: answer for answer in answers if "job" in answer}
-        crashed: RunAnswer = {"outcome": "crashed", "exception": "", "seconds": 0.0}
+        crashed: MachineRunAnswer = {"outcome": "crashed", "exception": "", "seconds": 0.0}
         control = by_job.get(len(jobs))
         return (
             [answer_of(by_job.get(job, crashed)) for job in range(len(jobs))],
             None if control is None else Trace.from_answer(control),
         )
 
-    def _ask(self, what: Request, answers: int) -> list[RunAnswer]:
+    def _ask(self, what: Request, answers: int) -> list[MachineRunAnswer]:
         if what["test"] not in self.tests:
             raise EvidenceError(not_collected(self._file, what["test"], self._greeted))
         self._send(what)
         try:
             # it sees to the limits itself, so it is late only where it hangs
             lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
-            found: list[RunAnswer] = [json.loads(line) for line in islice(lines, answers)]
+            found: list[MachineRunAnswer] = [json.loads(line) for line in islice(lines, answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
         made = [answer for answer in found if answer["outcome"] != UNMADE]
@@ -180,23 +187,30 @@ class FreshRuns(Runs):
         self._excluded = tuple(excluded)
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
-    ) -> list[RunAnswer]:
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        keep: bool = False,
+    ) -> list[MachineRunAnswer]:
         """Run a test once for each job, each in a process of its own."""
         return [self._answer(request(test, [job], steps=steps, seconds=seconds, end=end)) for job in jobs]
 
-    def _answer(self, what: Request) -> RunAnswer:
+    def _answer(self, what: Request) -> MachineRunAnswer:
         check()
         with ScratchFolder() as scratch:
             return self._answer_in(scratch, what)
 
-    def _answer_in(self, scratch: Path, what: Request) -> RunAnswer:
+    def _answer_in(self, scratch: Path, what: Request) -> MachineRunAnswer:
         test, seconds = what["test"], what["seconds"]
         answers = scratch / "answers"
         answers.touch()
         environment = dict(os.environ)
         kinds = tuple(job["kind"] for job in what["jobs"])
-        order = Order(
+        order = StartRequest(
             str(self.workspace),
             (test,),
             kinds,
@@ -209,10 +223,10 @@ class FreshRuns(Runs):
         order.put_into(environment)
         arguments = (*self._command, *_for_doctests(self._file, [test]), str(self.workspace / self._file))
         most, left = seconds + START_S, what.get("all_seconds", math.inf)
-        ended = run(Program(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
+        ended = run(CommandToRun(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
-            answer: RunAnswer = found[0]
+            answer: MachineRunAnswer = found[0]
             self.notices += _noticed(answer, self.notices)
             return answer
         if ended.stopped is not None and left < most:
@@ -225,7 +239,7 @@ class FreshRuns(Runs):
         """Nothing is left."""
 
 
-def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf) -> Request:
+def request(test: str, jobs: Sequence[RunRequest], *, steps: int, seconds: float, end: float = math.inf) -> Request:
     """What a machine is asked.
 
     Raises TimeIsUp when there is no time left.
@@ -243,7 +257,7 @@ def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: 
     return what
 
 
-def _cut_off(ended: Ended) -> str:
+def _cut_off(ended: ProgramEnded) -> str:
     return "timeout" if ended.stopped is not None else "crashed"
 
 
@@ -251,7 +265,7 @@ def _gone() -> SuspectraError:
     return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
 
 
-def _noticed(answer: RunAnswer, known: Sequence[Problem]) -> list[Problem]:
+def _noticed(answer: MachineRunAnswer, known: Sequence[Problem]) -> list[Problem]:
     """What is different in a run from one by pytest itself."""
     slow = [
         Problem("", "", f"each run sets up {fixture} anew, which takes long", "choose tests that do without it")

@@ -24,9 +24,9 @@ from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
-from suspectra.runs.experiment import EVERY, Experiment, Outcome
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
 
 MAX_PASSING = 50
 """Passing tests that a mutant is tried with: those that are nearest to failing tests."""
@@ -52,7 +52,7 @@ class Mutation(Alteration):
     source: ParsedSource  # the file
     mutant: Mutant  # the change
 
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         made = excerpt(self.source, self.mutant)
         text, functions = made if made is not None else ("", ())
@@ -96,7 +96,7 @@ def always(experiment: Experiment) -> bool:
 
     False where the mutant could not be put into the program.
     """
-    return experiment.outcome is not Outcome.NOT_REACHED
+    return experiment.outcome is not ExperimentOutcome.NOT_REACHED
 
 
 @dataclass

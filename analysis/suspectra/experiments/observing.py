@@ -14,7 +14,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.answers import answer_of
-from suspectra.experiments.investigation import Progress, Suspects
+from suspectra.experiments.investigation import InquiryProgress, SuspicionSource
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
@@ -22,16 +22,16 @@ from suspectra.experiments.safety import Safety
 from suspectra.experiments.unusable import require_recorded_failure
 from suspectra.runs.observation import Observation, PredicateSite
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import Job, ObservedSites
+from suspectra_recorder.experiments.exchange import ObservedSites, RunRequest
 
 MAX_PASSING = 20
 """Passing tests that are observed for each failure group."""
 
-_OBSERVE: Job = {"kind": "observe"}
+_OBSERVE: RunRequest = {"kind": "observe"}
 
 
 @dataclass
-class Observing:
+class ValueInquiry:
     """Runs failing tests, and the passing tests nearest to them, once each with their values observed.
 
     Nothing is altered in these runs. Only statements are kept that some failing test executes.
@@ -40,9 +40,11 @@ class Observing:
     workspace: Path  # the folder
     command: Sequence[str]  # what runs pytest: program and arguments, without tests
     tests: Sequence[FailingTest]  # in the order in which they are run
-    suspects: Suspects  # the failure groups, and what their tests execute
+    suspects: SuspicionSource  # the failure groups, and what their tests execute
     seconds: float  # for all of them
-    notify: Callable[[Progress], object] = lambda progress: None  # called with the progress before each observation
+    notify: Callable[[InquiryProgress], object] = lambda progress: (
+        None
+    )  # called with the progress before each observation
     safety: Safety = field(default_factory=Safety)  # which tests are not run, and whether in a copy
     complete: bool = field(default=False, init=False)  # whether all tests were run
     # what kept tests from being observed, and what is different from a run by pytest itself
@@ -66,7 +68,7 @@ class Observing:
                     share = (time.monotonic() - began) / self.seconds
                     if share >= 1:
                         break
-                    self.notify(Progress(name, number, len(names), number - 1, share))
+                    self.notify(InquiryProgress(name, number, len(names), number - 1, share))
                     if (one := self._observed(machines, name)) is not None:
                         logged[name] = one
                         yield one.found

@@ -14,19 +14,19 @@ from suspectra.base.cancellation import checked
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiments.answers import Answer, answer_of
+from suspectra.experiments.answers import AlteredRunAnswer, answer_of
 from suspectra.experiments.runs import Alteration, Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.program.python.decision_texts import DecisionTexts
 from suspectra.program.python.points import Span
-from suspectra.runs.experiment import Experiment, Outcome
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
 
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""
 
-_NO_VERDICT = Outcome.STEPS, Outcome.TIMEOUT, Outcome.SKIPPED
+_NO_VERDICT = ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT, ExperimentOutcome.SKIPPED
 
 STEPS_FACTOR, LEAST_STEPS = 20, 5_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0
@@ -110,7 +110,7 @@ class RepeatedTest:
         for alteration, answer in self.answers(alterations, end, known):
             yield self.made(alteration, answer)
 
-    def made(self, alteration: Alteration, answer: Answer) -> Experiment:
+    def made(self, alteration: Alteration, answer: AlteredRunAnswer) -> Experiment:
         """The experiment that an alteration is, with its outcome."""
         experiment = alteration.experiment(self.test)
         return replace(
@@ -142,7 +142,7 @@ class RepeatedTest:
 
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()
-    ) -> Iterator[tuple[_Alteration, Answer]]:
+    ) -> Iterator[tuple[_Alteration, AlteredRunAnswer]]:
         """Try alterations until the time is up, as :meth:`experiments` does."""
         self.complete = False
         waiting = checked(one for one in alterations if one.experiment(self.test).key not in known)
@@ -161,7 +161,7 @@ class RepeatedTest:
         """Whether it makes the same decisions when a process has run it before."""
         return self._warm is not None and not self._only_cold
 
-    def alone(self, job: Job, most_seconds: float = math.inf, end: float = math.inf) -> Answer:
+    def alone(self, job: RunRequest, most_seconds: float = math.inf, end: float = math.inf) -> AlteredRunAnswer:
         """Run the test once in a process of its own.
 
         Raises TimeIsUp when it was not over by then.
@@ -170,21 +170,26 @@ class RepeatedTest:
         answer = self._once(job, seconds, end)
         return self._confirmed(job, seconds, end) if self._check and answer.outcome.repairs else answer
 
-    def _confirmed(self, job: Job, seconds: float, end: float) -> Answer:
+    def _confirmed(self, job: RunRequest, seconds: float, end: float) -> AlteredRunAnswer:
         """How a run in a process of its own ends, looking whether it goes through the check that failed unaltered.
 
         Watching slows it down, so this is for repairs.
         """
         return self._once({**job, "check": self._check} if self._check else job, seconds, end)
 
-    def _once(self, job: Job, seconds: float, end: float) -> Answer:
+    def _once(self, job: RunRequest, seconds: float, end: float) -> AlteredRunAnswer:
         (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
         return answer_of(answer)
 
-    def _fails_otherwise(self, answer: Answer) -> bool:
+    def _fails_otherwise(self, answer: AlteredRunAnswer) -> bool:
         """Whether a failing test still fails, in another way than each time unaltered."""
         how = answer.exception, answer.message
-        return self.fails and answer.outcome is Outcome.FAILED and bool(self._failures) and how not in self._failures
+        return (
+            self.fails
+            and answer.outcome is ExperimentOutcome.FAILED
+            and bool(self._failures)
+            and how not in self._failures
+        )
 
     def _batch_size(self, left: float) -> int:
         if self._forks:
@@ -194,7 +199,7 @@ class RepeatedTest:
             size = min(most, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
-    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer | None]:
+    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[AlteredRunAnswer | None]:
         """How runs with some alterations end; None for those of which nothing is known when the time is up.
 
         A repair is confirmed in a process of its own. Runs in a process of their own are made as their answers are
@@ -209,7 +214,7 @@ class RepeatedTest:
             else:
                 yield None if repairs else answer
 
-    def _alone_before(self, end: float, alteration: Alteration, *, confirm: bool) -> Answer | None:
+    def _alone_before(self, end: float, alteration: Alteration, *, confirm: bool) -> AlteredRunAnswer | None:
         """How a run in a process of its own ends, None if it does not in time."""
         with suppress(TimeIsUp):
             if confirm:
@@ -217,14 +222,14 @@ class RepeatedTest:
             return self.alone(alteration.to_json(), end=end)
         return None
 
-    def _known(self, alterations: Sequence[Alteration], end: float) -> dict[int, Answer]:
+    def _known(self, alterations: Sequence[Alteration], end: float) -> dict[int, AlteredRunAnswer]:
         """By their numbers, how those end that can be run together."""
         if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
             return self._try_forks(alterations, end)
         shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
         return dict(zip(shared, self._try_together([alterations[n] for n in shared], end), strict=False))
 
-    def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
+    def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[AlteredRunAnswer]:
         """How they end one after the other in one process; nothing where runs change those that follow.
 
         If the time is up before the unaltered run at the end, the first answer is certain. The others are if altered
@@ -252,7 +257,7 @@ class RepeatedTest:
         self._each = max(control.answer.seconds, sum(answer.seconds for answer in answers) / len(answers))
         return answers
 
-    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> dict[int, Answer]:
+    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> dict[int, AlteredRunAnswer]:
         """How they end as forks of one unaltered run; that run must be as it is without forks."""
         try:
             answers, control = self.runs.fork(
@@ -265,4 +270,4 @@ class RepeatedTest:
                 self._forks = False
                 return {}
             known = dict(enumerate(answers))
-        return {n: answer for n, answer in known.items() if answer.outcome is not Outcome.NOT_REACHED}
+        return {n: answer for n, answer in known.items() if answer.outcome is not ExperimentOutcome.NOT_REACHED}

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from suspectra.base.errors import EvidenceError
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.runs import Alteration
 from suspectra.runs.experiment import EVERY, Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import Job, RunAnswer
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
 from suspectra_recorder.experiments.values.inner_numbers import numbers
 from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, from_text, shown, to_text
 
@@ -61,7 +61,7 @@ class Replacement(Alteration):
     logged: bool = True  # whether the value may be logged; otherwise only why it is tried
     compare: bool = False  # whether the comparisons that follow are noted
 
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         return {
             "kind": "value",
@@ -109,7 +109,7 @@ class NotedValues:
     failed: tuple[str, ...]  # the texts of the sides of the comparison that made it fail
 
     @classmethod
-    def from_answer(cls, answer: RunAnswer) -> NotedValues:
+    def from_answer(cls, answer: MachineRunAnswer) -> NotedValues:
         """What a machine answered to a job of the kind ``values``.
 
         Places that were not reached are left out.
@@ -295,7 +295,7 @@ class ValueReplacing:
         """Those of statements that do not repair yet."""
         return (one for one in replacements if (one.place.file, one.place.line) not in self.repaired)
 
-    def _experiment(self, replacement: Replacement, answer: Answer) -> Experiment:
+    def _experiment(self, replacement: Replacement, answer: AlteredRunAnswer) -> Experiment:
         experiment = self.test.made(replacement, answer)
         if experiment.outcome.repairs:
             self.repaired.add((experiment.file, experiment.line))

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from suspectra.base.errors import Problem
-from suspectra.experiments.answers import Answer, Trace, answer_of
+from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.runs.experiment import Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import Job, RunAnswer
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
 
-TRACE: Job = {"kind": "trace"}
+TRACE: RunRequest = {"kind": "trace"}
 """The job that changes nothing, and notes decisions."""
 
 
@@ -22,11 +22,11 @@ class Alteration(ABC):
     """What is different in a run."""
 
     @abstractmethod
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
 
     @property
-    def confirmation(self) -> Job:
+    def confirmation(self) -> RunRequest:
         """How a machine is asked for it once more where it repaired the test: more may be noted then."""
         return self.to_json()
 
@@ -46,8 +46,15 @@ class Runs(ABC):
 
     @abstractmethod
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
-    ) -> list[RunAnswer]:
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        keep: bool = False,
+    ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in as few processes as that takes.
 
         The answers, in the order of the jobs.
@@ -77,7 +84,7 @@ class Runs(ABC):
         end: float = math.inf,
         control: bool = False,
         keep: bool = False,
-    ) -> tuple[list[Answer], Trace | None]:
+    ) -> tuple[list[AlteredRunAnswer], Trace | None]:
         """Run a test altered, once for each alteration, in as few processes as that takes.
 
         In the order of the alterations.
@@ -91,7 +98,7 @@ class Runs(ABC):
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
-    ) -> tuple[list[Answer], Trace | None]:
+    ) -> tuple[list[AlteredRunAnswer], Trace | None]:
         """Run a test unaltered, and fork it where it is to be altered, as far as processes can be forked.
 
         In the order of the alterations.

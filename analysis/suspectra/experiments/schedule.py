@@ -31,7 +31,7 @@ class _State:
     last: float = 0.0
 
 
-class Schedule:
+class ExperimentSchedule:
     """Says which stream to continue."""
 
     def __init__(self, streams: Iterable[Stream]):

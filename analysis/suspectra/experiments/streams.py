@@ -32,7 +32,7 @@ _CHUNK = 25  # alterations, after which the others are put in order anew
 
 
 @dataclass(frozen=True)
-class Setting:
+class StreamSetting:
     """What streams of the tests of a failure group need to know."""
 
     at: At  # how suspicious statements are; asked again and again, as that changes with what is found
@@ -49,11 +49,11 @@ class Setting:
     values_logged: bool = True  # whether experiments may contain values of the program
 
 
-StreamMaker = Callable[[RepeatedTest, Setting], Iterator[Experiment]]
+StreamMaker = Callable[[RepeatedTest, StreamSetting], Iterator[Experiment]]
 """Makes the experiments of one kind with a failing test until the time is up."""
 
 
-def _switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _switch_stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
     """Switch the decisions of a failing test.
 
     Raises EvidenceError when the test makes no decision, and there are no streams of other kinds.
@@ -73,7 +73,7 @@ def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MA
     another test of the group still fails comes after those that may be the correction.
     """
 
-    def stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+    def stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
         mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
         mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
         ordered = by_suspicion(mutations, test.test, setting.at, setting.repaired)
@@ -114,7 +114,7 @@ def _turn(repaired: bool | None) -> int:
     return 1 if repaired is None else 0 if repaired else 2
 
 
-def _value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _value_stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
     """Put other values in the place of those that a failing test assigns."""
     made = (one for one in setting.known.values() if one.kind == "value" and one.test == test.test)
     repaired = {(one.file, one.line) for one in made if one.outcome.repairs}

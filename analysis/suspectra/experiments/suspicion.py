@@ -10,10 +10,10 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import Suspects
+from suspectra.experiments.investigation import SuspicionSource
 from suspectra.localizer import Localizer
 from suspectra.program import Program
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.report import RankedReport
 from suspectra.runs.experiment import Experiment
 from suspectra.spectrum import Spectrum, without_uses
@@ -30,7 +30,7 @@ ONE_RUN_S = 0.05
 """About what each run takes besides the test: which of two tests is quicker hardly matters below this."""
 
 
-class Suspicion(Suspects):
+class Suspicion(SuspicionSource):
     """How suspicious statements are, for the tests of each failure group.
 
     Raises NothingToRank when the evidence gives no ranking.
@@ -154,7 +154,7 @@ def called_by(callers: Ints, report: RankedReport, program: Program | None) -> I
     """
     spectrum = report.spectrum
     files = [spectrum.elements.files[file] for file in np.unique(spectrum.elements.file[callers]).tolist()]
-    pairs = Calls.from_program(spectrum, program, files=files).pairs
+    pairs = StatementCalls.from_program(spectrum, program, files=files).pairs
     first = pairs[np.isin(pairs[:, 0], callers), 1]
     functions = np.unique(spectrum.elements.function[first])
     inside = np.isin(spectrum.elements.function, functions[functions >= 0])

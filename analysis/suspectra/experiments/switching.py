@@ -16,14 +16,14 @@ import numpy as np
 from suspectra.experiments.answers import DecisionSite, Trace
 from suspectra.experiments.runs import Alteration
 from suspectra.runs.experiment import EVERY, Experiment
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
 
 FEW = 10
 """Times that each decision is switched, before those that are made more often are switched at the others."""
 
 
 @dataclass(frozen=True)
-class Switch(Alteration):
+class SwitchedDecision(Alteration):
     """One decision comes out differently."""
 
     place: DecisionSite
@@ -31,10 +31,10 @@ class Switch(Alteration):
     # how it comes out then: `true`, `false`, or `other` for the opposite of what it would be each time
     action: str = "other"
 
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         place = self.place
-        which: Job = {"kind": "switch", "file": place.file, "number": place.number, "instance": self.instance}
+        which: RunRequest = {"kind": "switch", "file": place.file, "number": place.number, "instance": self.instance}
         return {**which, "action": self.action}
 
     @property
@@ -60,20 +60,20 @@ class Switch(Alteration):
         )
 
 
-def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place: True) -> Iterator[Switch]:
+def switches(trace: Trace, wanted: Callable[[DecisionSite], bool] = lambda place: True) -> Iterator[SwitchedDecision]:
     """All switches there are, in the order that pays: every time, then single times, the last ones first."""
     chosen = np.array([wanted(place) for place in trace.places], bool)
     newest_first = trace.decisions[chosen[trace.decisions // 2]][::-1].tolist()
     for number in dict.fromkeys(decision // 2 for decision in newest_first):
         for action in actions(trace.places[number], trace.outcomes[number]):
-            yield Switch(trace.places[number], EVERY, action)
+            yield SwitchedDecision(trace.places[number], EVERY, action)
     times = Counter(decision // 2 for decision in newest_first)
     for later in (False, True):
         left = Counter(times)
         for decision in newest_first:
             number = decision // 2
             if times[number] > 1 and (times[number] - left[number] >= FEW) is later:  # once is the same as every time
-                yield Switch(trace.places[number], left[number], _opposite(decision % 2))
+                yield SwitchedDecision(trace.places[number], left[number], _opposite(decision % 2))
             left[number] -= 1
 
 

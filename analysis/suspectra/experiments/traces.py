@@ -12,7 +12,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.logs.failure_slices import add_slices
 from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.dependences import KIND, trace_dependences
-from suspectra.experiments.investigation import Suspects
+from suspectra.experiments.investigation import SuspicionSource
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
@@ -27,14 +27,14 @@ MAX_TRACED = 20
 
 
 @dataclass
-class Traces:
+class TraceInquiry:
     """Traces failing tests of a workspace."""
 
     workspace: Path  # the folder
     command: Sequence[str]  # what runs pytest: program and arguments, without tests
     tests: Sequence[FailingTest]  # in the order in which they are traced
     # the functions that are traced alone where a run is too long, and the sources that the trace has to fit
-    suspects: Suspects
+    suspects: SuspicionSource
     safety: Safety = field(default_factory=Safety)  # which tests run, and where
     values_shown: bool = True  # whether traces have values, besides how decisions came out
     most: int = MAX_NODES  # how many nodes a trace may have; a longer one is limited to the functions of suspects

@@ -6,8 +6,8 @@ import builtins
 import re
 
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.answers import Answer
-from suspectra.runs.experiment import Outcome
+from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.failures.tracebacks import SAYING_NOTHING
 
 CURE_OF_A_PASS = (
@@ -24,32 +24,34 @@ _CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases,
 _CURE_OF_A_PASSING_TEST = "run all tests before you keep a repair: some were not run with it"
 
 _ALONE = {
-    Outcome.PASSED: "passes when it runs alone",
-    Outcome.FAILED: "fails when it runs alone",
-    Outcome.SKIPPED: "is skipped when it runs alone",
-    Outcome.CRASHED: "ends its process when it runs alone",
-    Outcome.NOT_REACHED: "was not run",
+    ExperimentOutcome.PASSED: "passes when it runs alone",
+    ExperimentOutcome.FAILED: "fails when it runs alone",
+    ExperimentOutcome.SKIPPED: "is skipped when it runs alone",
+    ExperimentOutcome.CRASHED: "ends its process when it runs alone",
+    ExperimentOutcome.NOT_REACHED: "was not run",
 }
 
 
-def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0, fails: bool = True) -> EvidenceError:
+def unusable(
+    test: str, outcome: ExperimentOutcome, *, seconds: float, decisions: int = 0, fails: bool = True
+) -> EvidenceError:
     """Say why experiments can't be made with a test, by how it ends when nothing is altered."""
-    if outcome is Outcome.STEPS:
+    if outcome is ExperimentOutcome.STEPS:
         cause = f"{test} makes more than {decisions:,} decisions"
-    elif outcome is Outcome.TIMEOUT:
+    elif outcome is ExperimentOutcome.TIMEOUT:
         cause = f"{test} takes more than {seconds:.0f} s"
     else:
         cause = f"{test}{'' if fails else ', which passed,'} {_ALONE[outcome]}"
     cures = {
-        Outcome.PASSED: CURE_OF_A_PASS,
-        Outcome.STEPS: _CURE_OF_A_LONG_ONE,
-        Outcome.TIMEOUT: _CURE_OF_A_LONG_ONE,
+        ExperimentOutcome.PASSED: CURE_OF_A_PASS,
+        ExperimentOutcome.STEPS: _CURE_OF_A_LONG_ONE,
+        ExperimentOutcome.TIMEOUT: _CURE_OF_A_LONG_ONE,
     }
     cure = cures.get(outcome, "record the tests again, or choose another test") if fails else _CURE_OF_A_PASSING_TEST
     return EvidenceError(Problem("", "", cause, cure))
 
 
-def require_recorded_failure(test: str, recorded: str, answer: Answer) -> None:
+def require_recorded_failure(test: str, recorded: str, answer: AlteredRunAnswer) -> None:
     """Refuse a test that fails alone for another reason: all that is found would be about that.
 
     Only types of exceptions are compared, as messages may contain times and addresses. A type and one of its bases
@@ -58,7 +60,7 @@ def require_recorded_failure(test: str, recorded: str, answer: Answer) -> None:
     Raises EvidenceError when it fails with another exception.
     """
     types = answer.noted.get("types")
-    if answer.outcome is not Outcome.FAILED or not recorded or not types or _types_of(recorded) & set(types):
+    if answer.outcome is not ExperimentOutcome.FAILED or not recorded or not types or _types_of(recorded) & set(types):
         return
     cause = f"{test} fails with {answer.exception} when it runs alone, and failed with {recorded} when it was recorded"
     raise EvidenceError(Problem("", "", cause, _CURE_OF_ANOTHER_FAILURE))

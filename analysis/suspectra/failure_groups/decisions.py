@@ -11,14 +11,14 @@ from suspectra.base.arrays import Bools
 
 
 @dataclass(frozen=True)
-class Decision:
+class GroupDecision:
     """That tests belong together, or apart."""
 
     together: bool  # whether each test of `left` belongs to the group of each test of `right`, or to another one
     left: frozenset[str]  # names of tests
     right: frozenset[str]  # names of tests
 
-    def covers(self, other: Decision) -> bool:
+    def covers(self, other: GroupDecision) -> bool:
         """Whether this decision is about every pair of tests that another one is about."""
         return (other.left <= self.left and other.right <= self.right) or (
             other.left <= self.right and other.right <= self.left
@@ -26,32 +26,32 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class GroupDecisions:
     """All decisions, the oldest first. The newest one about a pair of tests counts.
 
     Decisions name tests, so they apply to every later run in which these tests fail.
     """
 
-    made: tuple[Decision, ...] = ()  # in the order in which they were made
+    made: tuple[GroupDecision, ...] = ()  # in the order in which they were made
 
-    def merge(self, tests: Iterable[str]) -> Decisions:
+    def merge(self, tests: Iterable[str]) -> GroupDecisions:
         """Decide that tests belong together.
 
         With the new decision last.
         """
         names = frozenset(tests)
-        return self._with(Decision(True, names, names))
+        return self._with(GroupDecision(True, names, names))
 
-    def split(self, tests: Iterable[str], rest: Iterable[str]) -> Decisions:
+    def split(self, tests: Iterable[str], rest: Iterable[str]) -> GroupDecisions:
         """Decide that some tests of a group do not belong to the others.
 
         With the new decision last.
         """
         left = frozenset(tests)
-        return self._with(Decision(False, left, frozenset(rest) - left))
+        return self._with(GroupDecision(False, left, frozenset(rest) - left))
 
-    def _with(self, decision: Decision) -> Decisions:
-        return Decisions((*(made for made in self.made if not decision.covers(made)), decision))
+    def _with(self, decision: GroupDecision) -> GroupDecisions:
+        return GroupDecisions((*(made for made in self.made if not decision.covers(made)), decision))
 
     def between(self, tests: Sequence[str]) -> tuple[list[tuple[int, int]], Bools]:
         """Return which failing tests belong together or apart.
@@ -83,14 +83,16 @@ class Decisions:
         ]
 
     @classmethod
-    def from_list(cls, given: object) -> Decisions:
+    def from_list(cls, given: object) -> GroupDecisions:
         """Make decisions from the result of :meth:`as_list`.
 
         Raises LookupError, TypeError, ValueError when `given` has another form.
         """
         if not isinstance(given, list):
             raise TypeError("the decisions are not a list")
-        return cls(tuple(Decision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given))
+        return cls(
+            tuple(GroupDecision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given)
+        )
 
 
 def _names(given: object) -> frozenset[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from suspectra.base.arrays import Bools, Floats, Ints, Row
 from suspectra.base.cancellation import check
 from suspectra.failure_groups.coverage import Bits, FailingCoverage
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.spectrum import Spectrum
 
 NATS = 9.0
@@ -37,7 +37,7 @@ _DECIMALS = 10  # costs that are equal on paper may differ in the last bits
 
 
 @dataclass(frozen=True)
-class Part:
+class PartOfTests:
     """Failing tests that probably share a fault."""
 
     tests: tuple[int, ...]  # indices into FailingCoverage.tests, ascending
@@ -50,12 +50,12 @@ class Part:
 class Partition:
     """Failing tests in groups."""
 
-    parts: tuple[Part, ...]  # in the order of the first test of each
+    parts: tuple[PartOfTests, ...]  # in the order of the first test of each
     coverage: FailingCoverage  # the coverage of the failing tests
-    decisions: Decisions | None  # the user's decisions about them
+    decisions: GroupDecisions | None  # the user's decisions about them
     words: int  # how many words of the coverage's bits were compared. Later classes had no influence
 
-    def holds_for(self, coverage: FailingCoverage, decisions: Decisions | None) -> bool:
+    def holds_for(self, coverage: FailingCoverage, decisions: GroupDecisions | None) -> bool:
         """Whether the groups are also those of another state, because all that they depend on is the same.
 
         Also False where only grouping again would tell.
@@ -64,7 +64,7 @@ class Partition:
 
 
 def partition(
-    coverage: FailingCoverage, decisions: Decisions | None = None, *, nats: float = NATS, share: float = SHARE
+    coverage: FailingCoverage, decisions: GroupDecisions | None = None, *, nats: float = NATS, share: float = SHARE
 ) -> Partition:
     """Group failing tests.
 
@@ -72,8 +72,8 @@ def partition(
     """
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
-        return Partition((Part((0,)),), coverage, decisions, 0)
-    together, apart = (decisions or Decisions()).between(coverage.tests)
+        return Partition((PartOfTests((0,)),), coverage, decisions, 0)
+    together, apart = (decisions or GroupDecisions()).between(coverage.tests)
     decided = _decided(tests, together, apart)
     covered = coverage.covered
     open_ = [tests[[test]] for test in np.flatnonzero(covered)]
@@ -89,9 +89,9 @@ def partition(
         allowed = own or ([] if apart[cluster].any() else range(len(parts)))  # a test that was split off stays alone
         if allowed:
             largest = max(allowed, key=lambda i: (len(parts[i].tests), -i))
-            parts[largest] = Part(tuple(sorted({*parts[largest].tests, *idle.tolist()})), parts[largest].halves)
+            parts[largest] = PartOfTests(tuple(sorted({*parts[largest].tests, *idle.tolist()})), parts[largest].halves)
         else:
-            parts.append(Part(tuple(idle.tolist())))
+            parts.append(PartOfTests(tuple(idle.tolist())))
     return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words)
 
 
@@ -114,7 +114,7 @@ def _log_choices(failing: int, passing: int) -> float:
     return math.lgamma(failing + passing + 2) - math.lgamma(failing + 1) - math.lgamma(passing + 1)
 
 
-def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[Part]:
+def _put_together(parts: list[PartOfTests], decided: list[Ints], apart: Bools) -> list[PartOfTests]:
     """Merge the parts that contain tests which the user put together; other parts stay as they were found.
 
     Where the other tests of these parts belong apart, the tests that were put together leave them.
@@ -127,9 +127,9 @@ def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[
         union = sorted(test for part in touched for test in part.tests)
         if apart[np.ix_(union, union)].any():
             rest = (tuple(test for test in part.tests if test not in cluster) for part in touched)
-            parts += [Part(tests) for tests in rest if tests]
+            parts += [PartOfTests(tests) for tests in rest if tests]
             union = cluster
-        parts.append(Part(tuple(union)))
+        parts.append(PartOfTests(tuple(union)))
     return parts
 
 
@@ -202,7 +202,7 @@ class _Merging:
         self.clusters = [np.sort(np.concatenate(self.clusters))]
         self.halves = [()]
 
-    def run(self, nats: float, share: float) -> list[Part]:
+    def run(self, nats: float, share: float) -> list[PartOfTests]:
         """Merge the cheapest pair until none is below the thresholds."""
         count = len(self.clusters)
         if not count:
@@ -244,7 +244,7 @@ class _Merging:
             others = others[others != i]
             # three clusters share no earlier class than any two of them
             compare(others, i, np.maximum(least[i, others], least[j, others]))
-        return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
+        return [PartOfTests(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
     def _compared(
         self, one: Ints, other: Ints | int, least: Ints, nats: float, share: float

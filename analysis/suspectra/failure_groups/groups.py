@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from suspectra.base.english import many
 from suspectra.failure_groups.coverage import FailingCoverage
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.grouping import Partition, partition
 from suspectra.spectrum import Spectrum
 
@@ -78,7 +78,7 @@ class FailureGroups:
         cls,
         spectrum: Spectrum,
         previous: FailureGroups | None = None,
-        decisions: Decisions | None = None,
+        decisions: GroupDecisions | None = None,
         first_number: int = 1,  # the number of the first group where there are no previous ones
     ) -> FailureGroups:
         """Group the failing tests of a spectrum."""

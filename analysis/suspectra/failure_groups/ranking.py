@@ -12,7 +12,7 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.base.english import many
 from suspectra.base.errors import NothingToRank
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
@@ -156,7 +156,7 @@ def rank_groups(
     program: Program | None = None,
     *,
     exceptions: Mapping[str, str] | None = None,
-    decisions: Decisions | None = None,
+    decisions: GroupDecisions | None = None,
     previous: GroupedRanking | None = None,  # that of the previous state
     made: Mapping[int, RankedReport] | None = None,
     first_number: int = 1,  # the number of the first group where there are no previous ones

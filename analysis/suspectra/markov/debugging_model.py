@@ -20,7 +20,7 @@ from suspectra.markov.neighbours import Neighbours
 from suspectra.markov.ranking_walk import RankingWalk
 from suspectra.markov.structure import Structure
 from suspectra.program import Program
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.report import RankedReport, SubgraphReport
 
@@ -37,7 +37,7 @@ class DebuggingModel:
         self,
         report: RankedReport,
         flow: DynamicFlow | None = None,
-        calls: Calls | None = None,
+        calls: StatementCalls | None = None,
         jumps: JumpModel | None = None,
         excluded: Iterable[int] = (),
         previous: DebuggingModel | None = None,
@@ -72,12 +72,12 @@ class DebuggingModel:
         """Build the model of a report with all structure that the evidence and the sources have.
 
         Finding the calls reads the sources. A caller that builds many models keeps its :class:`DynamicFlow` and
-        :class:`Calls`, and passes them to the constructor.
+        :class:`StatementCalls`, and passes them to the constructor.
 
         Raises NothingToRank when every candidate is excluded.
         """
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
-        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, excluded, previous)
+        return cls(report, flow, StatementCalls.from_program(report.spectrum, program), jumps, excluded, previous)
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether the chain would be the same: it depends on the levels of the report, not on their scores."""

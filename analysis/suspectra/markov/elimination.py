@@ -25,7 +25,7 @@ import numpy as np
 
 from suspectra.base.arrays import FloatMatrix, Floats, Ints
 from suspectra.base.cancellation import check, checked
-from suspectra.markov.elimination_plan import SMALL, Plan, Progress
+from suspectra.markov.elimination_plan import SMALL, EliminationPlan, Progress
 
 # Check for cancellation after this many multiplications in a matrix product.
 PRODUCT = 2_000_000_000
@@ -36,7 +36,7 @@ class Factors:
 
     def __init__(
         self,
-        plan: Plan,  # the order of elimination
+        plan: EliminationPlan,  # the order of elimination
         forward: Floats,
         backward: Floats,
         pivots: Floats | None = None,  # the outflow of each state when it is eliminated

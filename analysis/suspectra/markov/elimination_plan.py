@@ -41,7 +41,7 @@ class _Level:
     next_edges: int
 
 
-class Plan:
+class EliminationPlan:
     """The order of elimination, and all else that depends only on which rates are not zero.
 
     Raises UsageError when the dense rest would not fit in memory, because the states have too many neighbours.

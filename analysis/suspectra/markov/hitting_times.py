@@ -22,7 +22,7 @@ from suspectra.base.arrays import Floats, Ints
 from suspectra.base.cancellation import check, checked
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import CorrectedFactors, Factors
-from suspectra.markov.elimination_plan import Plan, Progress
+from suspectra.markov.elimination_plan import EliminationPlan, Progress
 
 # Hitting times with a smaller relative difference are equal: those of symmetric locations may differ in the last bits.
 SAME = 1e-10
@@ -77,7 +77,7 @@ class HittingTimeSolver:
     Raises UsageError when the chain is not ergodic, or its elimination would not fit in memory.
     """
 
-    _plan: Plan
+    _plan: EliminationPlan
     _eliminated: Factors
     _factors: Factors | CorrectedFactors
     _back: Floats  # x of the module's formulas
@@ -96,7 +96,9 @@ class HittingTimeSolver:
     def _eliminate(self, previous: HittingTimeSolver | None, progress: Progress) -> None:
         rates = self.chain.rates
         self._plan = (
-            previous._plan if previous is not None and previous._plan.same_pattern(rates) else Plan(rates, progress)
+            previous._plan
+            if previous is not None and previous._plan.same_pattern(rates)
+            else EliminationPlan(rates, progress)
         )
         forward, backward = self._plan.split(rates)
         self._factors = self._eliminated = Factors(self._plan, forward, backward, progress=progress)

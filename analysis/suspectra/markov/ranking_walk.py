@@ -8,7 +8,7 @@ from scipy import sparse
 from suspectra.base.arrays import Floats, dense_product
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import Factors
-from suspectra.markov.elimination_plan import Plan
+from suspectra.markov.elimination_plan import EliminationPlan
 
 
 class RankingWalk:
@@ -26,7 +26,7 @@ class RankingWalk:
         none = sparse.csr_array((1, chain.first_location + 1))
         rooted = sparse.vstack([none, sparse.hstack([sparse.csr_array(out), inside])], format="csr")
         rooted.sort_indices()
-        plan = Plan(rooted)
+        plan = EliminationPlan(rooted)
         self._factors = Factors(plan, *plan.split(rooted))  # the root is state 0, and state i of the chain is i + 1
 
     def first_met(self, start: Floats) -> Floats:

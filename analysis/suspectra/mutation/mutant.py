@@ -11,7 +11,7 @@ from suspectra.mutation.edit import Edit
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Attributes, Function, Keys, Variables, bodies, not_counted
-from suspectra.mutation.site import Site
+from suspectra.mutation.site import MutationSite
 
 _MAX_LENGTH = 40  # characters of code in a description
 _MAX_ALIKE = 20  # of these, with which both sides begin
@@ -66,7 +66,7 @@ class _Walk:
     """Collects the nodes that can be changed, with what is around them."""
 
     def __init__(self, source: ParsedSource):
-        self.sites: list[tuple[Site, tuple[Function, ...], tuple[ast.stmt, ...], bool]] = []
+        self.sites: list[tuple[MutationSite, tuple[Function, ...], tuple[ast.stmt, ...], bool]] = []
         self._source = source
         self._functions: tuple[Function, ...] = ()
         self._owners: tuple[ast.stmt, ...] = ()
@@ -154,7 +154,7 @@ class _Walk:
     def _add(self, node: ast.expr | ast.stmt, parent: ast.AST) -> None:
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             self._mark_last(node.body, ast.Continue)
-        site = Site(
+        site = MutationSite(
             node,
             parent,
             self._source,

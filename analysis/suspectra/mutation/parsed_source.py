@@ -12,7 +12,7 @@ from suspectra_recorder.instrumentation.parser_references import decode_source
 from suspectra_recorder.instrumentation.source import parse
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A part of a text."""
 
     start: int  # in bytes of UTF-8; the last one is not included
@@ -32,14 +32,14 @@ class ParsedSource:
         self._bytes = self.text.encode()
         self._starts = [0, *accumulate(len(line.encode()) + 1 for line in self.lines)]
 
-    def span(self, node: ast.expr | ast.stmt) -> Span:
+    def span(self, node: ast.expr | ast.stmt) -> TextSpan:
         """Where a node is; parentheses around an expression are not included."""
         assert node.end_lineno is not None  # the parser sets both
         assert node.end_col_offset is not None
         start = self._starts[node.lineno - 1] + node.col_offset
-        return Span(start, self._starts[node.end_lineno - 1] + node.end_col_offset)
+        return TextSpan(start, self._starts[node.end_lineno - 1] + node.end_col_offset)
 
-    def part(self, span: Span) -> str:
+    def part(self, span: TextSpan) -> str:
         """The text of a span."""
         return self._bytes[span.start : span.end].decode()
 
@@ -55,7 +55,7 @@ class ParsedSource:
         start, end = self.span(node)
         return self._bytes[start - 1 : start] == b"(" and self._bytes[end : end + 1] == b")"
 
-    def edit(self, span: Span, text: str) -> Edit:
+    def edit(self, span: TextSpan, text: str) -> Edit:
         """Replace a span."""
         (line, column), (end_line, end_column) = map(self._place, span)
         return Edit(line, column, end_line, end_column, text)

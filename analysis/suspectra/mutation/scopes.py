@@ -14,27 +14,27 @@ NEAREST = 3
 """Names that are tried in place of another: those that were used last before it, besides those that nothing reads."""
 
 
-class Position(NamedTuple):
+class NamePosition(NamedTuple):
     """Where something begins."""
 
     line: int  # from 1
     column: int  # in bytes from 0
 
 
-def position(node: ast.expr | ast.stmt | ast.arg) -> Position:
+def position(node: ast.expr | ast.stmt | ast.arg) -> NamePosition:
     """Where a node begins.
 
     Of its first character.
     """
-    return Position(node.lineno, node.col_offset)
+    return NamePosition(node.lineno, node.col_offset)
 
 
 class Variables:
     """The local variables of a function; global ones, and those of other functions, are not among them."""
 
     def __init__(self, function: Function, *, method: bool):
-        self._bound: dict[str, Position] = {}
-        self._used: list[tuple[Position, str]] = []
+        self._bound: dict[str, NamePosition] = {}
+        self._used: list[tuple[NamePosition, str]] = []
         self._skipped: set[str] = set()
         self._read_somewhere = {
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
@@ -50,7 +50,7 @@ class Variables:
                 self._read(statement)
         self._used.sort()
 
-    def _use(self, name: str, place: Position, *, binds: bool) -> None:
+    def _use(self, name: str, place: NamePosition, *, binds: bool) -> None:
         self._used.append((place, name))
         if binds:
             self._bound[name] = min(place, self._bound.get(name, place))
@@ -68,7 +68,7 @@ class Variables:
     def __contains__(self, name: str) -> bool:
         return name in self._bound and name not in self._skipped
 
-    def bound_before(self, name: str, place: Position) -> bool:
+    def bound_before(self, name: str, place: NamePosition) -> bool:
         """Whether a variable has a value at a place."""
         return name in self and self._bound[name] < place
 
@@ -92,7 +92,7 @@ class Attributes:
     def __init__(self, scope: ast.AST):
         called = {id(node.func) for node in ast.walk(scope) if isinstance(node, ast.Call)}
         self._called = called
-        self._used: dict[tuple[str, bool], list[tuple[Position, str]]] = {}
+        self._used: dict[tuple[str, bool], list[tuple[NamePosition, str]]] = {}
         for node in ast.walk(scope):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 key = node.value.id, id(node) in called

@@ -7,18 +7,18 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from suspectra.mutation.parsed_source import ParsedSource, Span
+from suspectra.mutation.parsed_source import ParsedSource, TextSpan
 from suspectra.mutation.precedence import Precedence, demanded, precedence_of_expression
 from suspectra.mutation.scopes import Attributes, Keys, Variables
 
-Change = tuple[Span, str]
+Change = tuple[TextSpan, str]
 """What is replaced, and by what."""
 
 _WORDS_BETWEEN = {"not in": r"not[\s\\]+in", "is not": r"is[\s\\]+not"}
 
 
 @dataclass(frozen=True)
-class Site:
+class MutationSite:
     """A node, and what operators need to know of where it is."""
 
     node: ast.AST  # what can be changed
@@ -51,17 +51,17 @@ class Site:
         broken = "\n" in text and (precedence_of_expression(node) < Precedence.ATOM or isinstance(node, ast.Constant))
         return f"({text})" if broken or precedence_of_expression(node) < least else text
 
-    def between(self, left: ast.expr, right: ast.expr, symbol: str) -> Span | None:
+    def between(self, left: ast.expr, right: ast.expr, symbol: str) -> TextSpan | None:
         """Where the operator between two operands is; None where it is not found."""
         start, end = self.source.span(left).end, self.source.span(right).start
-        gap = self.source.part(Span(start, end))
+        gap = self.source.part(TextSpan(start, end))
         pattern = _WORDS_BETWEEN.get(symbol, re.escape(symbol))
         found = re.match(rf"(?:[\s\\)]|#[^\n]*)*({pattern})(?:[\s\\(]|#[^\n]*)*\Z", gap)
         if found is None:
             return None
         first, last = (start + len(gap[:at].encode()) for at in found.span(1))
-        return Span(first, last)
+        return TextSpan(first, last)
 
 
-Operator = Callable[[Site], Iterator[Change]]
+Operator = Callable[[MutationSite], Iterator[Change]]
 """Gives the changes of one kind at a site."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from suspectra.base.english import many
-from suspectra.causes.report import CauseReport, Narrowing, State
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
 
@@ -70,14 +70,14 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
     out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
 
 
-def write_explained(explained: Mapping[str, State], out: TextIO) -> None:
+def write_explained(explained: Mapping[str, CauseState], out: TextIO) -> None:
     """Write which other failures the causes explain."""
     for test, state in explained.items():
         place = safe(f"{state.file}:{state.line}")
         out.write(f"{safe(test)} can be made to pass at {place}, too: no other cause was searched for\n")
 
 
-def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources: Sources) -> None:
+def _write_states(states: tuple[CauseState, ...] | list[CauseState], out: TextIO, sources: Sources) -> None:
     columns = terminal_width(out)
     times = Counter((state.file, state.line) for state in states)
     places = [

@@ -6,7 +6,7 @@ import json
 import textwrap
 from typing import TextIO
 
-from suspectra.distinctions.comparison import Comparison
+from suspectra.distinctions.comparison import SuspectComparison
 from suspectra.distinctions.steps import in_bits
 from suspectra.distinctions.tie import TieAdvice
 from suspectra.evidence.sources import Sources
@@ -16,7 +16,7 @@ from suspectra.spectrum import Spectrum
 _MEMBERS = 12  # of a tie, that are listed
 
 
-def write_comparison(comparison: Comparison, advice: TieAdvice | None, out: TextIO, sources: Sources) -> None:
+def write_comparison(comparison: SuspectComparison, advice: TieAdvice | None, out: TextIO, sources: Sources) -> None:
     """Say why a line is not the first suspect."""
     spectrum, style = comparison.report.spectrum, Style(out)
     location = spectrum.elements.location(comparison.element)
@@ -46,7 +46,7 @@ def write_tie(advice: TieAdvice, out: TextIO, sources: Sources) -> None:
     _write_steps(advice, out)
 
 
-def write_comparison_json(comparison: Comparison, advice: TieAdvice | None, out: TextIO) -> None:
+def write_comparison_json(comparison: SuspectComparison, advice: TieAdvice | None, out: TextIO) -> None:
     """Write a comparison as one JSON object."""
     spectrum, report = comparison.report.spectrum, comparison.report
     own = report.suspect_of(comparison.element)

@@ -21,7 +21,7 @@ _GAP = "  "
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class ExpectedSteps:
     """Expected steps from the top of the ranking, exact or estimated; infinite for elements not in the chain."""
 
     steps: Floats  # expected steps, and HT_Rank; shape (elements,)
@@ -30,12 +30,12 @@ class Steps:
     high: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
 
     @classmethod
-    def exact(cls, model: DebuggingModel) -> Steps:
+    def exact(cls, model: DebuggingModel) -> ExpectedSteps:
         """Compute the exact steps."""
         return cls(model.expected_steps, model.ht_rank)
 
     @classmethod
-    def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> Steps:
+    def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> ExpectedSteps:
         """Take the steps that random walks estimated."""
 
         def by_element(values: Floats) -> Floats:
@@ -51,7 +51,7 @@ class _Interval(TypedDict, total=False):
     high: float | None
 
 
-class Entry(_Interval):
+class MoveEntry(_Interval):
     """A statement with the field names of the JSON output; None stands for infinitely many steps, and for no rank.
 
     `low` and `high` are the confidence interval of an estimate.
@@ -67,12 +67,12 @@ class Entry(_Interval):
     ht_rank: float | None
 
 
-def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
+def entry(model: DebuggingModel, element: int, steps: ExpectedSteps) -> MoveEntry:
     """Make the JSON entry of a statement."""
     report = model.report
     where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
     suspect = report.suspect_of(element) if ranked else None
-    found: Entry = {
+    found: MoveEntry = {
         "file": where.file,
         "line": where.line,
         "end_line": where.end_line,
@@ -91,7 +91,9 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
+def write_moves(
+    model: DebuggingModel, element: int, steps: ExpectedSteps, top: int, out: TextIO, sources: Sources
+) -> None:
     """Write the next moves from a statement as a table."""
     style = Style(out)
     own = entry(model, element, steps)
@@ -112,7 +114,7 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
         out.write("There is nowhere to go from here.\n")
 
 
-def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
+def write_steps(model: DebuggingModel, steps: ExpectedSteps, top: int, out: TextIO, sources: Sources) -> None:
     """Write the statements with the fewest expected steps as a table."""
     rows = []
     for element in _soonest(model, steps, top):
@@ -120,13 +122,13 @@ def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sour
         rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
         source = sources.line(own["file"], own["line"]).strip()
         rows.append((f"{own['ht_rank']:g}", _number(own), rank, f"{own['file']}:{own['line']}", safe(source)))
-    _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
+    _write_table(("HT_Rank", "ExpectedSteps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
     known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
     summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
     out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])
 
 
-def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:
+def write_json(model: DebuggingModel, element: int | None, steps: ExpectedSteps, top: int, out: TextIO) -> None:
     """Write moves or steps as one JSON object; an infinite number of steps is null."""
     jumps = model.jumps
     answer: dict[str, object] = {
@@ -162,14 +164,14 @@ def _chain(model: DebuggingModel, element: int) -> dict[str, object] | None:
     }
 
 
-def _soonest(model: DebuggingModel, steps: Steps, top: int) -> list[int]:
+def _soonest(model: DebuggingModel, steps: ExpectedSteps, top: int) -> list[int]:
     """The elements with the fewest steps, ties in the order of the ranking."""
     level = model.report.level[model.elements]
     soonest: list[int] = model.elements[np.lexsort((level, steps.rank[model.elements]))[:top]].tolist()
     return soonest
 
 
-def _number(own: Entry) -> str:
+def _number(own: MoveEntry) -> str:
     if own["expected_steps"] is None:
         return "∞"
     text = f"{own['expected_steps']:.5g}"

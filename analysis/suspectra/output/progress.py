@@ -13,7 +13,7 @@ STEP = 10
 """Without a terminal, a line is written every this many percent."""
 
 
-class Progress:
+class ProgressLines:
     """Writes the progress after each test, and names failing tests."""
 
     def __init__(self, out: TextIO):
@@ -40,7 +40,7 @@ class Progress:
             self._shown = percent
             self._line(state)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLines:
         return self
 
     def __exit__(self, *_: object) -> None:

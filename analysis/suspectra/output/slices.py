@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TextIO
 from suspectra.base.english import many, ordinal
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
-from suspectra.dependences.slices import Branch, Slice
+from suspectra.dependences.slices import Slice, SliceBranch
 from suspectra.output.terminal import Style, fit, safe, terminal_width
 
 if TYPE_CHECKING:
-    from suspectra.dependences.slices import Step
+    from suspectra.dependences.slices import SliceStep
 
 LineOf = Callable[[str, int], str]
 """Given a file and a line from 1, returns its text."""
@@ -58,7 +58,7 @@ def write_slice_json(found: Slice, limit: int, out: TextIO) -> None:
     out.write("\n")
 
 
-def step_in_words(step: Step, line_of: LineOf) -> str:
+def step_in_words(step: SliceStep, line_of: LineOf) -> str:
     """Say where a step is.
 
     Place, source, and which time the place was executed if not the first, or that it was while it was imported.
@@ -67,12 +67,12 @@ def step_in_words(step: Step, line_of: LineOf) -> str:
     return safe(f"{step.place}  {step.operand or line_of(step.file, step.line).strip()}{again}")
 
 
-def result_of(step: Step) -> str:
+def result_of(step: SliceStep) -> str:
     """Return the value of a step in short."""
     return fit(safe(step.result), _MAX_VALUE)
 
 
-def _size(tree: Sequence[Branch]) -> int:
+def _size(tree: Sequence[SliceBranch]) -> int:
     """How many steps a tree has."""
     waiting, steps = [*tree], 0
     while waiting:
@@ -81,9 +81,9 @@ def _size(tree: Sequence[Branch]) -> int:
     return steps
 
 
-def _lines(branch: Branch, direction: Direction, line_of: LineOf) -> Iterator[tuple[str, str, str]]:
+def _lines(branch: SliceBranch, direction: Direction, line_of: LineOf) -> Iterator[tuple[str, str, str]]:
     """Indentation, text and value of each line of a tree."""
-    waiting: list[tuple[Branch, str, str]] = [(branch, "", "")]
+    waiting: list[tuple[SliceBranch, str, str]] = [(branch, "", "")]
     while waiting:
         one, indent, below = waiting.pop()
         why = "" if one.why is None else f"{WHY[direction, one.why]} "
@@ -95,5 +95,5 @@ def _lines(branch: Branch, direction: Direction, line_of: LineOf) -> Iterator[tu
         ]
 
 
-def _with_ends(branches: Sequence[Branch]) -> list[tuple[Branch, bool]]:
+def _with_ends(branches: Sequence[SliceBranch]) -> list[tuple[SliceBranch, bool]]:
     return [(branch, number == len(branches) - 1) for number, branch in enumerate(branches)]

@@ -10,7 +10,7 @@ Differences = frozenset[int]
 """Some of the differences between two runs, by their numbers."""
 
 
-class Verdict(Enum):
+class ConfigurationVerdict(Enum):
     """How a run ends in which some differences are applied."""
 
     PASSES = "✔"
@@ -33,11 +33,13 @@ class Isolated(NamedTuple):
         return self.failing - self.passing
 
 
-def isolate(number: int, test: Callable[[Differences], Verdict], go_on: Callable[[], bool] = lambda: True) -> Isolated:
+def isolate(
+    number: int, test: Callable[[Differences], ConfigurationVerdict], go_on: Callable[[], bool] = lambda: True
+) -> Isolated:
     """Narrow differences down to a cause from which nothing can be left out."""
-    known = {frozenset[int](): Verdict.PASSES, frozenset(range(number)): Verdict.FAILS}
+    known = {frozenset[int](): ConfigurationVerdict.PASSES, frozenset(range(number)): ConfigurationVerdict.FAILS}
 
-    def ask(some: Differences) -> Verdict | None:
+    def ask(some: Differences) -> ConfigurationVerdict | None:
         if some not in known:
             if not go_on():
                 return None
@@ -63,7 +65,10 @@ def isolate(number: int, test: Callable[[Differences], Verdict], go_on: Callable
 
 
 def _step(
-    low: Differences, high: Differences, parts: Iterable[Differences], ask: Callable[[Differences], Verdict | None]
+    low: Differences,
+    high: Differences,
+    parts: Iterable[Differences],
+    ask: Callable[[Differences], ConfigurationVerdict | None],
 ) -> tuple[Differences, Differences] | None:
     """The next two sets; the same ones if no part tells more, None if the search was ended."""
     for part in parts:
@@ -71,9 +76,9 @@ def _step(
             verdict = ask(some)
             if verdict is None:
                 return None
-            if verdict is Verdict.FAILS:
+            if verdict is ConfigurationVerdict.FAILS:
                 return low, some
-            if verdict is Verdict.PASSES:
+            if verdict is ConfigurationVerdict.PASSES:
                 return some, high
     return low, high
 

@@ -65,7 +65,7 @@ class Stopped(str, Enum):
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramEnded:
     """The program has ended; always the last event."""
 
     code: int | None  # exit code; None when a signal ended it
@@ -82,7 +82,7 @@ class Ended:
         return 128 + self.signal if self.code is None else self.code
 
 
-Event: TypeAlias = Started | Output | TestProgress | Trouble | Ended
+Event: TypeAlias = Started | Output | TestProgress | Trouble | ProgramEnded
 
 
 class ProgressFile:

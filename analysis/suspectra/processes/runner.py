@@ -22,7 +22,7 @@ from typing import IO, Any, TypeAlias
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.processes.events import Ended, Event, Output, ProgressFile, Started, Stopped
+from suspectra.processes.events import Event, Output, ProgramEnded, ProgressFile, Started, Stopped
 from suspectra.processes.watchdog import Watchdog
 
 GRACE_S = 1.0
@@ -55,7 +55,7 @@ class Streams(Enum):
 
 
 @dataclass(frozen=True)
-class Program:
+class CommandToRun:
     """A program to run, and how to run it."""
 
     arguments: tuple[str, ...]  # program and arguments; they are not passed to a shell
@@ -75,7 +75,9 @@ class Program:
         return self.streams in (Streams.EVENTS, Streams.KEPT)
 
 
-def run(program: Program, token: Token | None = None, notify: Callable[[Event], object] = lambda event: None) -> Ended:
+def run(
+    program: CommandToRun, token: Token | None = None, notify: Callable[[Event], object] = lambda event: None
+) -> ProgramEnded:
     """Run a program to its end.
 
     The last event.
@@ -119,14 +121,16 @@ def _files(streams: Streams) -> Iterator[_Streams]:
 class _Run:
     """One run of a program."""
 
-    def __init__(self, program: Program, token: Token, notify: Callable[[Event], object], watchdog: Watchdog | None):
+    def __init__(
+        self, program: CommandToRun, token: Token, notify: Callable[[Event], object], watchdog: Watchdog | None
+    ):
         self._program, self._token, self._notify, self._watchdog = program, token, notify, watchdog
         self._progress = ProgressFile(program.progress) if program.progress else None
         self._messages: Queue[Started | Output | None] = Queue(_MAX_CHUNKS)  # None after its end
         self._stopped: Stopped | None = None
         self._kill_at = float("inf")
 
-    def run(self, environment: Mapping[str, str], streams: _Streams) -> Ended:
+    def run(self, environment: Mapping[str, str], streams: _Streams) -> ProgramEnded:
         """Run the program from start to end."""
         begun = time.monotonic()
         process = self._start(environment, streams)
@@ -141,7 +145,7 @@ class _Run:
         code = process.returncode
         number = -code if code < 0 else code - 128 if code in _SHELL_SIGNALS else 0
         stdout, stderr = map(_head, kept) if kept else (b"", b"")
-        return Ended(None if number else code, number, self._stopped, interrupted, stdout, stderr, seconds)
+        return ProgramEnded(None if number else code, number, self._stopped, interrupted, stdout, stderr, seconds)
 
     def _start(self, environment: Mapping[str, str], streams: _Streams) -> subprocess.Popen[bytes]:
         program = self._program

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from suspectra.base.cancellation import Token, check
 from suspectra.base.errors import EvidenceError
-from suspectra.processes.events import Ended, Event, Output, Started
-from suspectra.processes.runner import LOOK_S, Program, run
+from suspectra.processes.events import Event, Output, ProgramEnded, Started
+from suspectra.processes.runner import LOOK_S, CommandToRun, run
 from suspectra.processes.watchdog import Watchdog
 
 END_S = 5.0
@@ -28,7 +28,9 @@ _LAST_LINES = 15  # of the output of a process that did not start to wait
 class WaitingProcess:
     """A program that inherits one end of a socket."""
 
-    def __init__(self, program_for: Callable[[int], Program], notify: Callable[[Event], object] = lambda event: None):
+    def __init__(
+        self, program_for: Callable[[int], CommandToRun], notify: Callable[[Event], object] = lambda event: None
+    ):
         self._notify = notify
         self._token, self._rest = Token(), b""
         self.printed = deque[str](maxlen=_LAST_LINES)  # the last lines of its output
@@ -46,7 +48,7 @@ class WaitingProcess:
         self._started.wait()
         theirs.close()
 
-    def _run(self, program: Program) -> None:
+    def _run(self, program: CommandToRun) -> None:
         try:
             run(program, self._token, self._on_event)
         except EvidenceError as error:
@@ -58,7 +60,7 @@ class WaitingProcess:
             self._pid = event.pid
         elif isinstance(event, Output):
             self.printed.extend(event.lines)
-        elif isinstance(event, Ended):
+        elif isinstance(event, ProgramEnded):
             self._pid = 0
         self._started.set()
         self._notify(event)

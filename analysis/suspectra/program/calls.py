@@ -29,7 +29,7 @@ _COMMON |= {"read", "write", "close", "open", "flush", "seek", "readline", "read
 
 
 @dataclass(frozen=True, eq=False)
-class Calls:
+class StatementCalls:
     """Which statements call which functions.
 
     A call counts where exactly one measured function has the name that is called, no built-in type has a method of that
@@ -46,9 +46,9 @@ class Calls:
         spectrum: Spectrum,
         program: Program | None,  # the sources
         progress: Callable[[float], object] = lambda fraction: None,
-        previous: Calls | None = None,  # the calls before a change
+        previous: StatementCalls | None = None,  # the calls before a change
         files: Collection[str] | None = None,  # the paths of the files whose calls are wanted; all unless given
-    ) -> Calls:
+    ) -> StatementCalls:
         """Find the calls that tests made.
 
         Pairs of a calling statement and the first statement of the called function.

@@ -60,7 +60,7 @@ class Branches:
 
 
 @dataclass(frozen=True, eq=False)
-class Statements:
+class StatementProperties:
     """Static properties of the elements of a spectrum."""
 
     elements: Elements  # the statements
@@ -180,9 +180,9 @@ class Statements:
 @lru_cache(maxsize=4)
 def statements(
     elements: Elements, edges: Edges | None, graphs: tuple[FlowGraph, ...], source_of: SourcesAsRun
-) -> Statements:
+) -> StatementProperties:
     """Return the static properties of statements: the same object as long as the tables and files are the same."""
-    return Statements(elements, edges, graphs, source_of)
+    return StatementProperties(elements, edges, graphs, source_of)
 
 
 @Remembered

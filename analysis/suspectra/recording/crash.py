@@ -12,9 +12,9 @@ from suspectra_recorder.activity import COLLECTION, IMPORT, Doing
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError, at_place
 from suspectra_recorder.log.frames import FrameKind, LogDamage
-from suspectra_recorder.log.reader import LogReader, Run
+from suspectra_recorder.log.reader import LoggedRun, LogReader
 from suspectra_recorder.run_log import LogOfRun
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 _HEAD = 1 << 20  # bytes of a log in which its first record is
 
@@ -55,7 +55,7 @@ class Crash:
 
     def _where(self, workspace: str) -> tuple[str, tuple[str, int] | None]:
         """The innermost place in the workspace, in words and as file and line."""
-        name = Scope(workspace).name
+        name = RecordedFiles(workspace).name
         inside = [(one, file) for one in self.doing if one.path and (file := name(one.path))]
         imported = next((file for one, file in reversed(inside) if one.what == IMPORT), "")
         named = next(((one, file) for one, file in reversed(inside) if one.what != IMPORT), None)
@@ -78,7 +78,7 @@ class _Head(LogReader):
         super().__init__()
         self.fields: dict[str, object] = {}
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         self.fields = {name: value for name, value in run.head.items() if name not in ("started", "worker")}
 
 

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
-from suspectra.processes.events import Ended
-from suspectra.processes.runner import Program, Streams
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.runner import run as run_program
 from suspectra.recording.crash import Crash
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra.recording.summary import summary_of
-from suspectra.recording.traces import Traces
+from suspectra.recording.traces import RunFiles
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import describe_output
-from suspectra_recorder.progress import Progress
+from suspectra_recorder.progress import ProgressWriter
 from suspectra_recorder.pytest.selection import SelectionFields
-from suspectra_recorder.settings import Settings, inject_env, recording_folder
+from suspectra_recorder.settings import RecordingSettings, inject_env, recording_folder
 from suspectra_recorder.unittest.commands import runs_unittest
 
 _USAGE_ERROR = 4  # of pytest
@@ -56,7 +56,7 @@ sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "
 
 
 @dataclass(frozen=True)
-class Command:
+class TestCommand:
     """The command to run."""
 
     arguments: tuple[str, ...]  # program and arguments
@@ -114,8 +114,8 @@ def run(
     else:
         selection = _selected(only, root if unittest else None) if only else ""
     try:
-        with Traces(root) as traces:
-            settings = Settings(
+        with RunFiles(root) as traces:
+            settings = RecordingSettings(
                 workspace=root,
                 sources=tuple(sources),
                 include_tests=include_tests,
@@ -129,7 +129,7 @@ def run(
                 activity=traces.activity,
             )
             inject_env(settings, environment, unittest=unittest)
-            ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
+            ended = _run(CommandToRun(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
             reported, crash = _outcome(traces, settings, chosen, ended, environment)
             lines = summary_of(reported, crash, root, ended.status)
     finally:
@@ -141,12 +141,16 @@ def run(
     if code == 0 and (crash is not None or any("problem" in line for line in reported)):
         code = NOT_RECORDED
     if code not in (0, TESTS_FAILED) or not reported:
-        Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
+        ProgressWriter(settings.progress).trouble(lines[-1].removeprefix("error: "))
     return INTERRUPTED if ended.interrupted and code not in (0, TESTS_FAILED) else code
 
 
 def _outcome(
-    traces: Traces, settings: Settings, command: Command, ended: Ended, environment: Mapping[str, str]
+    traces: RunFiles,
+    settings: RecordingSettings,
+    command: TestCommand,
+    ended: ProgramEnded,
+    environment: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], Crash | None]:
     """What the processes of a run said at their end; if they ended before that, the crash, which is recorded."""
     reported, doing, logs = traces.lines(), traces.doing(), traces.new_logs()
@@ -208,7 +212,7 @@ def resolve(
     *,
     python: str | None = None,
     environ: Mapping[str, str] | None = None,  # the environment; that of the process unless given
-) -> Command:
+) -> TestCommand:
     """Replace a bare ``pytest`` or ``python`` by the one of the right interpreter.
 
     The same command if it names another program.
@@ -222,11 +226,11 @@ def resolve(
         needed = "" if program in _PYTHON and runs_unittest(words, os.getcwd()) else _HAS_PYTEST
         interpreter, reason = _interpreter(workspace, python, environ, program, needed)
         if program in _PYTHON:
-            return Command((interpreter, *words[1:]), interpreter, reason)
-        return Command((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
+            return TestCommand((interpreter, *words[1:]), interpreter, reason)
+        return TestCommand((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
     if shutil.which(words[0], path=environ.get("PATH")) is None:
         raise UsageError(Problem(words[0], "", "this command does not exist", "check its spelling and the PATH"))
-    return Command(tuple(words))
+    return TestCommand(tuple(words))
 
 
 def _interpreter(
@@ -300,32 +304,37 @@ def _python_in(environment: str) -> str | None:
 
 def _passes(python: str, check: str) -> bool:
     try:
-        return run_program(Program((python, "-c", check), os.getcwd(), os.environ, timeout=_PYTHON_TIMEOUT_S)).code == 0
+        return (
+            run_program(CommandToRun((python, "-c", check), os.getcwd(), os.environ, timeout=_PYTHON_TIMEOUT_S)).code
+            == 0
+        )
     except EvidenceError:
         return False
 
 
-def _run(program: Program) -> Ended:
+def _run(program: CommandToRun) -> ProgramEnded:
     try:
         return run_program(program)
     except EvidenceError as error:
         raise UsageError(error.problem) from error
 
 
-def _may_be_pytest(command: Command, status: int) -> bool:
+def _may_be_pytest(command: TestCommand, status: int) -> bool:
     """Whether a command that ended with a status started pytest, or names it and it says that it can't be used so."""
     named = any(os.path.basename(word) in _PYTEST for word in command.arguments)
     return command.runs_pytest or (status == _USAGE_ERROR and named)
 
 
-def _record_reason(arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: Settings) -> None:
+def _record_reason(
+    arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: RecordingSettings
+) -> None:
     """Record why pytest ended before it loaded the recorder: a mistake in its ini file, or a plugin that this names.
 
     Its output went to the terminal only, so it is started once more, to fail again. It may only collect tests, if it
     was told to leave the recorder out.
     """
     words = (*arguments, "--collect-only")
-    ended = _run(Program(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
+    ended = _run(CommandToRun(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
     if ended.code != status or os.path.getsize(settings.status):
         return
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")

@@ -18,7 +18,7 @@ from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.frames import SUFFIX, LogDamage
 from suspectra_recorder.log.history import newest, newest_errors
 from suspectra_recorder.log.locks import is_locked
-from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
+from suspectra_recorder.log.sections import LogSection, SectionReader, log_of, part_passes
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
@@ -111,9 +111,9 @@ def _logs(folder: Path) -> list[Path]:
     return [Path(e.path) for e in entries if e.name.endswith(SUFFIX) and e.is_file(follow_symlinks=False)]
 
 
-def _read(folder: Path, problems: list[Problem]) -> list[Section]:
+def _read(folder: Path, problems: list[Problem]) -> list[LogSection]:
     """The sections of one recording, without the tests that its later runs no longer found."""
-    sections: list[Section] = []
+    sections: list[LogSection] = []
     for path in _logs(folder):
         if is_locked(path):
             cure = "wait until they have ended, then merge"
@@ -144,7 +144,7 @@ def _read(folder: Path, problems: list[Problem]) -> list[Section]:
     return sections
 
 
-def _versions(sections: Iterable[Section]) -> list[Problem]:
+def _versions(sections: Iterable[LogSection]) -> list[Problem]:
     """The files of which the merged runs executed different versions."""
     versions: dict[str, dict[str, None]] = {}
     for section in sections:
@@ -163,7 +163,7 @@ def _versions(sections: Iterable[Section]) -> list[Problem]:
     ]
 
 
-def _write(out: Path, sections: Sequence[Section], old: Sequence[Path]) -> None:
+def _write(out: Path, sections: Sequence[LogSection], old: Sequence[Path]) -> None:
     """One log, complete under its name before any other goes."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from suspectra.base.errors import UsageError
-from suspectra.recording.launch import Command, resolve
+from suspectra.recording.launch import TestCommand, resolve
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.settings import recording_folder
 
 _PYTHON = re.compile(r"(python|pypy)[\d.]*(\.exe)?", re.IGNORECASE)
 
 
-def pytest_command(given: Sequence[str], workspace: str, *, python: str | None = None) -> Command:
+def pytest_command(given: Sequence[str], workspace: str, *, python: str | None = None) -> TestCommand:
     """Find the command that runs recorded tests again, which is always one of pytest.
 
     Raises UsageError when there is no such interpreter.
@@ -30,7 +30,7 @@ def resolve_again(
     *,
     python: str | None = None,  # the interpreter from the user, which comes first
     environ: Mapping[str, str] | None = None,  # the environment; that of the process unless given
-) -> Command:
+) -> TestCommand:
     """Replace a bare ``pytest`` or ``python`` by the one that recorded the tests, which has what they need.
 
     Raises UsageError when there is no such interpreter.

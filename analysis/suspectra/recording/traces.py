@@ -14,7 +14,7 @@ from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.settings import recording_folder
 
 
-class Traces:
+class RunFiles:
     """The files that the processes of a run write, as a context manager that removes all but the logs."""
 
     def __init__(self, workspace: str):
@@ -28,7 +28,7 @@ class Traces:
         except OSError:  # the disk is full
             self.activity = ""  # the file in which the process notes what it is doing; empty if there is no room for it
 
-    def __enter__(self) -> Traces:
+    def __enter__(self) -> RunFiles:
         return self
 
     def __exit__(

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.processes.events import Ended, Event, ProgressFile, TestProgress, Trouble
-from suspectra.processes.runner import Program, Streams
+from suspectra.processes.events import Event, ProgramEnded, ProgressFile, TestProgress, Trouble
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra_recorder.pytest.selection import SelectionFields
-from suspectra_recorder.settings import Settings, inject_env
-from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest
+from suspectra_recorder.settings import RecordingSettings, inject_env
+from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 CAN_WAIT = os.name != "nt"
 """Whether programs inherit sockets here, by which they can be asked."""
@@ -36,7 +36,7 @@ _NEVER_S = 7 * 86_400.0
 """For an answer while its progress is looked at, which says by itself when it is late."""
 
 
-class Refused(Exception):
+class WarmRefusal(Exception):
     """Only a fresh process can run the tests; the text says why."""
 
 
@@ -56,9 +56,9 @@ class WarmTests:
         self.tests, self.once, self.processor = 0, list[str](), 0.0
         self._used = False
 
-        def program_for(channel: int) -> Program:
+        def program_for(channel: int) -> CommandToRun:
             environment = dict(os.environ)
-            settings = Settings(
+            settings = RecordingSettings(
                 workspace=workspace,
                 recorder="probes",
                 run=os.urandom(16).hex(),
@@ -66,7 +66,7 @@ class WarmTests:
                 channel=channel,
             )
             inject_env(settings, environment)
-            return Program(tuple(command), workspace, environment, Streams.EVENTS)
+            return CommandToRun(tuple(command), workspace, environment, Streams.EVENTS)
 
         try:
             self._process = WaitingProcess(program_for, self._on_event)
@@ -75,7 +75,7 @@ class WarmTests:
             raise
 
     def _on_event(self, event: Event) -> None:
-        if not isinstance(event, Ended):
+        if not isinstance(event, ProgramEnded):
             self._notify(event)
 
     def wait(self) -> None:
@@ -85,7 +85,7 @@ class WarmTests:
         collected in time, or not by a process that waits.
         """
         try:
-            greeting: Greeting = json.loads(next(self._process.lines(COLLECT_S)))
+            greeting: WarmGreeting = json.loads(next(self._process.lines(COLLECT_S)))
         except TimeoutError:
             cause = f"pytest did not collect the tests within {COLLECT_S:.0f} s"
             raise EvidenceError(_problem(cause)) from None
@@ -105,44 +105,44 @@ class WarmTests:
         notify: Callable[[Event], object],
         token: Token | None = None,
         longest: float = 0.0,  # how many seconds a test took at most before
-    ) -> Ended:
+    ) -> ProgramEnded:
         """Run some of the tests.
 
         Raises Refused when only a fresh process can run them. Then this one is of no use any more.
         """
         if self._used:
-            raise Refused("the process has run already")
+            raise WarmRefusal("the process has run already")
         self._used = bool(self.once)
         began, before = time.monotonic(), self._notify
         path = self._scratch.path / f"progress-{os.urandom(4).hex()}"
         path.touch()
         follow = _Follow(path, token or Token(), notify, max(TEST_S, _LONGER * longest), self._stop)
-        request: RunRequest = {"selection": selection, "progress": str(path)}
+        request: WarmRunRequest = {"selection": selection, "progress": str(path)}
         self._notify = notify
         try:
             self._process.send(request)
-            answer: RunAnswer = {}
+            answer: WarmRunAnswer = {}
             for line in self._process.lines(_NEVER_S, follow.look):
-                said: RunAnswer = json.loads(line)
+                said: WarmRunAnswer = json.loads(line)
                 answer.update(said)
                 if "status" in said:
                     break
         except (EOFError, OSError):
             if not self._used:
-                raise Refused("the process that waits has ended") from None
+                raise WarmRefusal("the process that waits has ended") from None
             self._process.ended()
         finally:
             self._notify = before
         follow.look()
         if "refused" in answer:
             self._used = True
-            raise Refused(answer["refused"])
+            raise WarmRefusal(answer["refused"])
         self.processor = answer.get("processor", 0.0)
         status = answer.get("status", -1)
         if status < 0 or follow.late:
             status = TESTS_FAILED if follow.progress.failed else 0
         signal = status - 128 if status > 128 else 0
-        return Ended(None if signal else status, signal, seconds=time.monotonic() - began)
+        return ProgramEnded(None if signal else status, signal, seconds=time.monotonic() - began)
 
     def _stop(self) -> None:
         """End the run."""

@@ -26,7 +26,7 @@ EVERY_MUTANT = "every mutant"
 """The kind that MUSE as published needs: mutants with passing tests, too, whatever they do to failing ones."""
 
 
-class Outcome(str, Enum):
+class ExperimentOutcome(str, Enum):
     """How an altered run ended. The values are as the log has them."""
 
     PASSED = "passed"
@@ -47,7 +47,7 @@ class Outcome(str, Enum):
     @property
     def repairs(self) -> bool:
         """Whether the failing test passes."""
-        return self is Outcome.PASSED
+        return self is ExperimentOutcome.PASSED
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class Experiment:
     place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
     instance: int  # how many times the place had been reached, this one included; `EVERY` for each time
     action: str  # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time
-    outcome: Outcome = Outcome.NOT_REACHED  # how the test ended; as long as it was not run, `Outcome.NOT_REACHED`
+    outcome: ExperimentOutcome = (
+        ExperimentOutcome.NOT_REACHED
+    )  # how the test ended; as long as it was not run, `ExperimentOutcome.NOT_REACHED`
     seconds: float = 0.0  # how long it took
     guard: bool = False  # an arm of its `if` ends by raising: not to raise may hide the symptom alone
     detail: str = ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`
@@ -101,12 +103,12 @@ class Experiment:
 
     def __str__(self) -> str:
         ended = {
-            Outcome.PASSED: "passes",
-            Outcome.FAILED: "still fails",
-            Outcome.SKIPPED: "is skipped",
-            Outcome.STEPS: "makes too many decisions",
-            Outcome.TIMEOUT: "takes too long",
-            Outcome.CRASHED: "crashes",
-            Outcome.NOT_REACHED: "does not come here so often",
+            ExperimentOutcome.PASSED: "passes",
+            ExperimentOutcome.FAILED: "still fails",
+            ExperimentOutcome.SKIPPED: "is skipped",
+            ExperimentOutcome.STEPS: "makes too many decisions",
+            ExperimentOutcome.TIMEOUT: "takes too long",
+            ExperimentOutcome.CRASHED: "crashes",
+            ExperimentOutcome.NOT_REACHED: "does not come here so often",
         }[self.outcome]
         return f"{self.file}:{self.line}: {self.test} {ended} {self.condition}"

@@ -10,11 +10,11 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from suspectra.selection.recorded_tests import Version
+from suspectra.selection.recorded_tests import RecordedVersion
 from suspectra.selection.revision import Revision, project_files
 from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
 from suspectra_recorder.instrumentation.source import parse
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 _MAX_SIZE = 1 << 26
 _NOTHING = Difference()
@@ -26,14 +26,14 @@ class Changes:
     """What changed since tests ran."""
 
     # the differences of each version from the current file. Their `plain` is empty
-    differences: Mapping[Version, Difference] = field(default_factory=dict)
+    differences: Mapping[RecordedVersion, Difference] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()  # paths of recorded files that no longer exist
     # what each file imports, by path: when tests ran it, and now
     imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conftests: frozenset[str] = frozenset()  # the existing `conftest.py` files
 
 
-class Workspace:
+class WorkspaceFiles:
     """The current state of a project's files. Each file is read once."""
 
     def __init__(self, root: str):
@@ -106,7 +106,7 @@ class Workspace:
             return None
 
 
-def changes(workspace: Workspace, versions: Sequence[Version], since: Revision | None = None) -> Changes:
+def changes(workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], since: Revision | None = None) -> Changes:
     """Compare the versions that tests ran with the workspace."""
     found = _Found(workspace, versions, since)
     gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
@@ -126,7 +126,7 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
 class _Found:
     """Finds the differences of versions."""
 
-    def __init__(self, workspace: Workspace, versions: Sequence[Version], since: Revision | None):
+    def __init__(self, workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], since: Revision | None):
         self.workspace = workspace
         self.known = {v.path for v in versions}
         self.before: dict[str, ast.Module | None] = {}  # files that differ from the revision
@@ -135,7 +135,7 @@ class _Found:
             contents = since.contents(sorted(changed))
             self.before = {path: _parsed(contents.get(path)) for path in changed}
 
-    def difference(self, version: Version) -> Difference:
+    def difference(self, version: RecordedVersion) -> Difference:
         """The difference between a version, or the revision, and the current file."""
         path, tests = version.path, not version.traced
         digest = self.workspace.digest(path)
@@ -166,7 +166,9 @@ class _Found:
         return any(word.search(content) for content in others if content)
 
 
-def other_files(workspace: Workspace, known: Iterable[str], after: int, since: Revision | None = None) -> list[str]:
+def other_files(
+    workspace: WorkspaceFiles, known: Iterable[str], after: int, since: Revision | None = None
+) -> list[str]:
     """Find changed files that no test is known to have run, such as data and configuration.
 
     Paths relative to the workspace, sorted; without Python files and pages of `suspectra report`.
@@ -187,10 +189,10 @@ def _is_report(page: bytes | None) -> bool:
 
 
 def _walk(root: str) -> list[str]:
-    return [os.path.relpath(path, root).replace(os.sep, "/") for path in Scope(root).files_below(root)]
+    return [os.path.relpath(path, root).replace(os.sep, "/") for path in RecordedFiles(root).files_below(root)]
 
 
-def _conftests(workspace: Workspace, versions: Iterable[Version]) -> frozenset[str]:
+def _conftests(workspace: WorkspaceFiles, versions: Iterable[RecordedVersion]) -> frozenset[str]:
     folders = {""}
     for version in versions:
         folder = version.path

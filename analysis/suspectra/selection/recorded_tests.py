@@ -21,7 +21,7 @@ from typing import Any
 from suspectra_recorder.instrumentation.outline import Outline, numbered
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage, split_json
 from suspectra_recorder.log.history import WholeFiles, inflate, inflate_head, newest
-from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
+from suspectra_recorder.log.reader import LoggedRun, LogReader, RecordedTest, Shared, Source
 
 _FAILING = frozenset({"failed", "error"})
 _MAX_LOG = 1 << 30
@@ -31,7 +31,7 @@ _MAX_CELLS = 1 << 24  # of one source
 
 
 @dataclass(eq=False)
-class Version:
+class RecordedVersion:
     """One version of a source that tests ran."""
 
     path: str  # path relative to the workspace, and SHA-256
@@ -86,21 +86,21 @@ class Version:
 
 
 @dataclass(eq=False)
-class Section:
+class RecordedSection:
     """What one process recorded in one run."""
 
     python: str  # the version of Python
     started: int = 0  # time of the start, in nanoseconds since the epoch
     # the versions of its sources, in order; None for a damaged one
-    versions: list[Version | None] = field(default_factory=list)
-    outside: list[Rows] = field(default_factory=list)  # what ran outside tests
+    versions: list[RecordedVersion | None] = field(default_factory=list)
+    outside: list[PackedRows] = field(default_factory=list)  # what ran outside tests
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PackedRows:
     """What was executed in a part of a run."""
 
-    section: Section  # the run
+    section: RecordedSection  # the run
     packed: bytes = field(repr=False)  # the rows as in the log
 
     def touched(self) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ class Rows:
             raise ValueError("sources that are not there")
         return numbers
 
-    def bits(self) -> Iterator[tuple[Version, int]]:
+    def bits(self) -> Iterator[tuple[RecordedVersion, int]]:
         """Unpack the cells of each touched source.
 
         One bit for each of its cells, set where the cell was executed.
@@ -139,7 +139,7 @@ class Rows:
 class Imported:
     """What ran while modules were imported."""
 
-    rows: Rows  # what was executed
+    rows: PackedRows  # what was executed
     module: str = ""  # the path of the module; empty if there were several, or one outside the workspace
 
 
@@ -150,7 +150,7 @@ class KnownTest:
     name: str  # its id
     failing: bool  # whether it failed in its last run
     time: int  # time of its end, in nanoseconds since the epoch
-    rows: Rows  # what it executed
+    rows: PackedRows  # what it executed
     # names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions
     shares: tuple[str, ...] = ()
     seconds: float = 0.0  # how long it took
@@ -162,13 +162,13 @@ class RecordedTests:
 
     tests: dict[str, KnownTest] = field(default_factory=dict)  # by name
     # shared rows by name: what tests depend on but did not execute themselves
-    shared: dict[str, Rows] = field(default_factory=dict)
+    shared: dict[str, PackedRows] = field(default_factory=dict)
     imported: list[Imported] = field(default_factory=list)  # what ran during imports, in the order of the runs
     command: tuple[str, ...] = ("pytest",)  # how the tests of the newest run are run again
     folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
     interpreter: str = ""  # the path of the Python that ran them, there; empty if it is not known
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[RecordedVersion]:
         """List all sources that the tests ran, each version once.
 
         Sources of the newest run come last.
@@ -186,7 +186,7 @@ def recorded_tests(folder: str | os.PathLike[str]) -> RecordedTests:
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []
     recorded = RecordedTests()
-    versions: dict[tuple[str, str, bool, int], Version] = {}
+    versions: dict[tuple[str, str, bool, int], RecordedVersion] = {}
     for data in _logs(folder):
         with suppress(LogDamage):
             _Log(recorded, tests, collections, versions).read(data)
@@ -218,17 +218,17 @@ class _Log(LogReader):
         recorded: RecordedTests,
         tests: list[KnownTest],
         collections: list[WholeFiles],
-        versions: dict[tuple[str, str, bool, int], Version],
+        versions: dict[tuple[str, str, bool, int], RecordedVersion],
     ):
         super().__init__()
         self.recorded = recorded
         self.tests = tests
         self.collections = collections
         self.versions = versions
-        self.section = Section("")
+        self.section = RecordedSection("")
 
-    def on_run(self, run: Run) -> None:
-        self.section = Section(run.python, run.started)
+    def on_run(self, run: LoggedRun) -> None:
+        self.section = RecordedSection(run.python, run.started)
         self.recorded.command, self.recorded.folder = run.command, run.folder  # the newest run comes last
         self.recorded.interpreter = str(run.head.get("executable") or "")
 
@@ -239,27 +239,27 @@ class _Log(LogReader):
         self.section.versions.append(None)
 
     def on_test(self, test: RecordedTest) -> None:
-        rows = Rows(self.section, test.rows)
+        rows = PackedRows(self.section, test.rows)
         seconds = float(test.head.get("seconds", 0.0))
         self.tests.append(KnownTest(test.name, test.verdict in _FAILING, test.time, rows, test.shares, seconds))
 
     def on_shared(self, shared: Shared) -> None:
-        rows = Rows(self.section, shared.rows)
+        rows = PackedRows(self.section, shared.rows)
         if shared.name:
             self.recorded.shared[shared.name] = rows
         else:
             self.recorded.imported.append(Imported(rows, shared.module))
 
     def on_outside(self, rows: bytes) -> None:
-        self.recorded.imported.append(Imported(Rows(self.section, rows)))
+        self.recorded.imported.append(Imported(PackedRows(self.section, rows)))
 
     def on_collection(self, collection: WholeFiles) -> None:
         self.collections.append(collection)
 
-    def _version(self, source: Source) -> Version:
+    def _version(self, source: Source) -> RecordedVersion:
         key = (source.path, source.digest, source.traced, zlib.crc32(source.map))
         if key not in self.versions:
             if not 0 <= source.cells <= _MAX_CELLS:
                 raise ValueError("more cells than there can be")
-            self.versions[key] = Version(*key[:3], source.cells, source.map)
+            self.versions[key] = RecordedVersion(*key[:3], source.cells, source.map)
         return self.versions[key]

@@ -17,9 +17,16 @@ from functools import cached_property
 
 from suspectra.base.english import many, some
 from suspectra.base.errors import Problem, UsageError
-from suspectra.selection.changes import Changes, Workspace, changes, other_files
+from suspectra.selection.changes import Changes, WorkspaceFiles, changes, other_files
 from suspectra.selection.importers import Importers
-from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
+from suspectra.selection.recorded_tests import (
+    KnownTest,
+    PackedRows,
+    RecordedSection,
+    RecordedTests,
+    RecordedVersion,
+    recorded_tests,
+)
 from suspectra.selection.revision import Revision
 from suspectra_recorder.instrumentation.outline import Difference
 from suspectra_recorder.log.frames import DAMAGE
@@ -96,7 +103,7 @@ def select(root: str, since: str | None = None) -> Selection:
         cause = "the folder of the recording leads outside the workspace"
         raise UsageError(Problem(recording_folder(root), "", cause, "remove the link and record again"))
     recorded = recorded_tests(folder)
-    workspace = Workspace(root)
+    workspace = WorkspaceFiles(root)
     versions = recorded.versions()
     selection = chosen(recorded, changes(workspace, versions, revision), workspace.age)
     after = min((recorded.tests[name].time for name in selection.left_out), default=None)
@@ -140,7 +147,7 @@ class _View:
 
     def __init__(
         self,
-        section: Section,
+        section: RecordedSection,
         recorded: RecordedTests,
         changed: Changes,
         importers: Importers,
@@ -210,14 +217,14 @@ class _View:
             named[name] = named.get(name, 0) | mask
         return named
 
-    def _executed(self, rows: Rows, touched: Iterable[int]) -> Iterator[str]:
+    def _executed(self, rows: PackedRows, touched: Iterable[int]) -> Iterator[str]:
         """The changed functions and the removed files in rows."""
         for number in self.gone.intersection(touched):
             yield f"{self.versions[number].path} is gone"
         for version, name in self._changed_functions(rows, touched):
             yield f"{version.path}: {name}" if name else version.path
 
-    def _changed_functions(self, rows: Rows, touched: Iterable[int]) -> Iterator[tuple[Version, str]]:
+    def _changed_functions(self, rows: PackedRows, touched: Iterable[int]) -> Iterator[tuple[RecordedVersion, str]]:
         if self.masks.keys().isdisjoint(touched):
             return
         masks = {self.versions[n]: self.masks[n] for n in self.masks}

@@ -142,7 +142,7 @@ class PerChunk(Generic[T, Result]):
         return [self._known[id(c)][1] for c in chunks]
 
 
-class Part(NamedTuple):
+class Chunk(NamedTuple):
     """Some of the items of a sequence."""
 
     places: list[int]  # where they are, ascending
@@ -151,14 +151,14 @@ class Part(NamedTuple):
 
 def unshared(
     previous: Sequence[object], now: Sequence[object], agree: Callable[[slice, slice], bool] | None = None
-) -> tuple[Part, Part]:
+) -> tuple[Chunk, Chunk]:
     """Leave out what two sequences share.
 
     The items in chunks that are not shared; all items, unless both sequences are in chunks.
     """
     if not (isinstance(previous, Chunks) and isinstance(now, Chunks)):
-        return Part([*range(len(previous))], [*previous]), Part([*range(len(now))], [*now])
-    parts = Part([], []), Part([], [])
+        return Chunk([*range(len(previous))], [*previous]), Chunk([*range(len(now))], [*now])
+    parts = Chunk([], []), Chunk([], [])
     for shared, spans, chunks in _runs(previous.chunks, now.chunks):
         if not shared or (agree is not None and not agree(*spans)):
             for part, span, own in zip(parts, spans, chunks, strict=True):

@@ -34,7 +34,7 @@ from suspectra.program import Program
 from suspectra.program.flow_graph import EXIT
 from suspectra.program.python.definitions import definitions
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.program.statements import StatementKind, Statements, statements
+from suspectra.program.statements import StatementKind, StatementProperties, statements
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum, SpectrumWithUses
 from suspectra.techniques.catalogue import EVIDENCE as INFO
@@ -62,7 +62,7 @@ class EvidenceReport(RankedReport):
     # the keys of each level, in the order of the module's docstring; the first two in multiples of 1e-10; shape (levels
     # of what failing tests execute, 5)
     keys: Ints
-    statements: Statements  # their kinds, functions and branches, from the program
+    statements: StatementProperties  # their kinds, functions and branches, from the program
     weights: FailureWeights  # the weights of the failing tests
     # kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses; shape (edges,)
     edge_score: Ints
@@ -106,7 +106,7 @@ class EvidenceReport(RankedReport):
         spectrum: Spectrum,
         suspects: Ints,
         keys: Ints,
-        statements: Statements,
+        statements: StatementProperties,
         weights: FailureWeights,
         edge_score: Ints,
     ) -> EvidenceReport:
@@ -241,7 +241,7 @@ def _raised(spectrum: Spectrum) -> Ints:
     return np.bincount(raised[raised >= 0], minlength=len(spectrum.elements))
 
 
-def _executed(known: Statements, suspected: Bools) -> Ints:
+def _executed(known: StatementProperties, suspected: Bools) -> Ints:
     """How many statements of each function failing tests execute."""
     return np.bincount(known.function[suspected], minlength=1 + int(known.function.max(initial=0)))
 

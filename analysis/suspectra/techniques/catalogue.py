@@ -14,7 +14,7 @@ from suspectra.techniques.technique import Technique
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A technique that is not loaded yet."""
 
     info: TechniqueInfo  # its description
@@ -216,25 +216,25 @@ CAUSE_TRANSITIONS = TechniqueInfo(
     " --technique cause-transitions`; without it, it is Ochiai.",
 )
 
-CATALOGUE: dict[str, Entry] = {
+CATALOGUE: dict[str, CatalogueEntry] = {
     entry.info.name: entry
     for entry in (
-        Entry(EVIDENCE, "suspectra.techniques.all_evidence:AllEvidence"),
-        Entry(CP, "suspectra.techniques.control_flow.cp:CP"),
-        Entry(BRANCH, "suspectra.techniques.control_flow.branch:Branch"),
-        Entry(CBI, "suspectra.techniques.control_flow.cbi:CBI"),
-        Entry(SOBER, "suspectra.techniques.control_flow.sober:Sober"),
-        Entry(VALUE_PREDICATES, "suspectra.techniques.experiments.value_predicates:ValuePredicates"),
-        Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.control_flow.nearest_neighbour:NearestNeighbour"),
-        Entry(SBBFL, "suspectra.techniques.control_flow.sbbfl:SBBFL"),
-        Entry(SWITCHING, "suspectra.techniques.experiments.switching:Switching"),
-        Entry(MUSE, "suspectra.techniques.experiments.muse:Muse"),
-        Entry(METALLAXIS, "suspectra.techniques.experiments.metallaxis:Metallaxis"),
-        Entry(INVESTIGATION, "suspectra.techniques.experiments.investigation:Investigation"),
-        Entry(VALUE_REPLACEMENT, "suspectra.techniques.experiments.value_replacement:ValueReplacement"),
-        Entry(SLICE, "suspectra.techniques.experiments.slicing:Slicing"),
-        Entry(NEAREST_PATH, "suspectra.techniques.experiments.path_reports:ByNearestPath"),
-        Entry(APG, "suspectra.techniques.experiments.path_reports:ByGeneratedPaths"),
-        Entry(CAUSE_TRANSITIONS, "suspectra.techniques.experiments.path_reports:ByCauseTransitions"),
+        CatalogueEntry(EVIDENCE, "suspectra.techniques.all_evidence:AllEvidence"),
+        CatalogueEntry(CP, "suspectra.techniques.control_flow.cp:CP"),
+        CatalogueEntry(BRANCH, "suspectra.techniques.control_flow.branch:Branch"),
+        CatalogueEntry(CBI, "suspectra.techniques.control_flow.cbi:CBI"),
+        CatalogueEntry(SOBER, "suspectra.techniques.control_flow.sober:Sober"),
+        CatalogueEntry(VALUE_PREDICATES, "suspectra.techniques.experiments.value_predicates:ValuePredicates"),
+        CatalogueEntry(NEAREST_NEIGHBOUR, "suspectra.techniques.control_flow.nearest_neighbour:NearestNeighbour"),
+        CatalogueEntry(SBBFL, "suspectra.techniques.control_flow.sbbfl:SBBFL"),
+        CatalogueEntry(SWITCHING, "suspectra.techniques.experiments.switching:Switching"),
+        CatalogueEntry(MUSE, "suspectra.techniques.experiments.muse:Muse"),
+        CatalogueEntry(METALLAXIS, "suspectra.techniques.experiments.metallaxis:Metallaxis"),
+        CatalogueEntry(INVESTIGATION, "suspectra.techniques.experiments.investigation:Investigation"),
+        CatalogueEntry(VALUE_REPLACEMENT, "suspectra.techniques.experiments.value_replacement:ValueReplacement"),
+        CatalogueEntry(SLICE, "suspectra.techniques.experiments.slicing:Slicing"),
+        CatalogueEntry(NEAREST_PATH, "suspectra.techniques.experiments.path_reports:ByNearestPath"),
+        CatalogueEntry(APG, "suspectra.techniques.experiments.path_reports:ByGeneratedPaths"),
+        CatalogueEntry(CAUSE_TRANSITIONS, "suspectra.techniques.experiments.path_reports:ByCauseTransitions"),
     )
 }

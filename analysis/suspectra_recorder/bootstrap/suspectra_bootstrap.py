@@ -19,9 +19,9 @@ from suspectra_recorder.pytest import plugin as recorder  # noqa: E402
 
 def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
     """Register what keeps this process waiting, where the environment asks for that."""
-    from suspectra_recorder.settings import VARIABLE, Settings
+    from suspectra_recorder.settings import VARIABLE, RecordingSettings
 
-    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    settings = RecordingSettings.from_json(os.environ.get(VARIABLE, ""))
     if settings.channel >= 0:
         with standard_library():
             from suspectra_recorder.warm import process

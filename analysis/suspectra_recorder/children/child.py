@@ -13,7 +13,7 @@ from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.library_references import json, os, sys
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 __builtins__ = library_references.builtins
 
@@ -35,7 +35,7 @@ def attach(folder: str, number: int) -> None:
     except OSError as error:
         report_failure(folder, error)
         return
-    scope = Scope(
+    scope = RecordedFiles(
         settings["workspace"],
         settings["sources"],
         include_tests=settings["include_tests"],

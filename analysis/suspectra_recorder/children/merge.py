@@ -8,7 +8,7 @@ from suspectra_recorder.children.child import (
     follow_forks,  # not only where it is needed: a forked child had better not import
 )
 from suspectra_recorder.children.child_log import ChildLog, report_failure
-from suspectra_recorder.children.processes import Children
+from suspectra_recorder.children.processes import ChildrenOfTests
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
@@ -25,7 +25,7 @@ class ChildProcessMerge:
     """Merges the child processes of tests into these tests."""
 
     def __init__(
-        self, hook: ImportHook, imports: FirstImports, children: Children, imported: Callable[[Imported], None]
+        self, hook: ImportHook, imports: FirstImports, children: ChildrenOfTests, imported: Callable[[Imported], None]
     ):
         self.hook = hook  # the import hook of this process; the cells of children are added to its cells
         self.imports = imports  # the first imports of this process

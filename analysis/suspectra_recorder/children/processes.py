@@ -39,7 +39,7 @@ class ChildFile:
     cells: list[int]  # the values that its probes set or counted
 
 
-class Children:
+class ChildrenOfTests:
     """The children of one process that runs tests.
 
     Number 0 stands for code outside tests; each attempt of a test has its own number.
@@ -118,12 +118,12 @@ class Children:
         """
         return {child.number for child in self._all()} if self.any else set()
 
-    def started_by(self, numbers: set[int]) -> list[Child]:
+    def started_by(self, numbers: set[int]) -> list[ChildOfTest]:
         """Return the children that were started with one of some numbers."""
         found = [child for child in self._all() if child.number in numbers] if self.any else []
         return sorted(found, key=lambda child: child.path)
 
-    def _all(self) -> Iterator[Child]:
+    def _all(self) -> Iterator[ChildOfTest]:
         self._there = False
         try:
             names = os.listdir(self.folder)
@@ -133,7 +133,7 @@ class Children:
             number, dash, _ = name.partition("-")
             if name.endswith(SUFFIX) and dash and number.isdigit():
                 self._there = True
-                yield Child(os.path.join(self.folder, name), int(number), self.counting)
+                yield ChildOfTest(os.path.join(self.folder, name), int(number), self.counting)
 
     def close(self) -> None:
         """Remove the folder; children that still run no longer count."""
@@ -157,7 +157,7 @@ class Children:
 
 
 @dataclass(frozen=True)
-class Child:
+class ChildOfTest:
     """The files of a child in the folder."""
 
     path: str  # its log

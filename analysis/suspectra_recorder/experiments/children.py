@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Protocol
 
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
+from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
 from suspectra_recorder.instrumentation import library_references
@@ -34,7 +34,7 @@ _MAX_RUNS = 200
 class _Run(Protocol):
     """Runs one job of a request in the process that calls it, and gives the answer."""
 
-    def __call__(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
+    def __call__(self, request: Request, job: RunRequest, again: bool = False) -> MachineRunAnswer:
         """Run a test, which has been run in this process before if `again`."""
 
 
@@ -70,7 +70,7 @@ class _Child:
         _, self.status = os.waitpid(self._pid, 0)
 
 
-class Children:
+class MachineChildren:
     """Answers requests, one after the other."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Children:
         for _ in left:
             self._send({"outcome": UNMADE, "exception": "", "seconds": 0.0})
 
-    def _send(self, answer: RunAnswer | Greeting) -> None:
+    def _send(self, answer: MachineRunAnswer | Greeting) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
 
     def _forks(self, request: Request, end: float) -> None:
@@ -164,7 +164,7 @@ class Children:
             limit(request["memory"], request["file_size"])
             if request.get("fork"):
                 forks = Forks(write, request["seconds"])
-                job: Job = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
+                job: RunRequest = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
             runs = 0

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from suspectra_recorder.experiments.decisions.call_marks import Body
-from suspectra_recorder.experiments.decisions.rewriting import Site
-from suspectra_recorder.experiments.decisions.statement_marks import Statement
+from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision
+from suspectra_recorder.experiments.decisions.statement_marks import MarkedStatement
 from suspectra_recorder.experiments.failed_check import FailedCheck
 from suspectra_recorder.experiments.values.assignments import Assignment
 from suspectra_recorder.instrumentation import library_references
@@ -18,7 +18,7 @@ UNMADE = "unmade"
 """The outcome of a run that had not ended when the time of all runs of a request was up."""
 
 
-class NewValue(TypedDict):
+class NewValueRequest(TypedDict):
     """A value that is put in the place of another one."""
 
     path: str
@@ -79,7 +79,7 @@ class _Kind(TypedDict):
     kind: str
 
 
-class Job(_Kind, total=False):
+class RunRequest(_Kind, total=False):
     """One run: its ``kind``, one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know."""
 
     file: str
@@ -98,7 +98,7 @@ class Job(_Kind, total=False):
     """The text of a mutated function."""
     functions: list[tuple[str, int]]
     """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
-    jobs: Sequence[Job]
+    jobs: Sequence[RunRequest]
     """The switches of decisions for which a run is forked."""
     action: str
     """How a decision comes out: ``true``, ``false``, or ``other`` for the opposite of what it would be."""
@@ -106,7 +106,7 @@ class Job(_Kind, total=False):
     """Decisions that come out differently, all in one run: file, number, instance, and action unless that is other."""
     watched: list[tuple[str, int, int]]
     """Decisions whose outcome is asked for."""
-    replaced: list[NewValue]
+    replaced: list[NewValueRequest]
     """Values that are others, all in one run."""
     columns: str
     """The file that takes the columns of a trace of dependences."""
@@ -122,7 +122,7 @@ class Job(_Kind, total=False):
     """Whether the parts of the input are symbols."""
     whole: bool
     """Whether the run is looked at to the end of the test, and not only until the call returns."""
-    input: Job
+    input: RunRequest
     """Another input during this run, as a job of the kind ``input``."""
     only: list[tuple[str, int]]
     """Files and lines whose functions are traced, besides test code; all unless there."""
@@ -155,7 +155,7 @@ class SourceTable(TypedDict):
     """The scope of each variable."""
 
 
-class TracedRun(TypedDict):
+class TracedRunAnswer(TypedDict):
     """A trace of dependences, besides its columns."""
 
     nodes: int
@@ -256,7 +256,7 @@ class Findings(TypedDict, total=False):
     """For each decision twice its number, and 1 more where it came out true."""
     decision_threads: list[int]
     """Of several threads that which made each decision."""
-    sites: list[tuple[str, int, Sequence[Site]]]
+    sites: list[tuple[str, int, Sequence[InstrumentedDecision]]]
     """The loaded sources with the numbers of their first decisions, and their decisions."""
     sources: dict[str, str]
     """The digests of the loaded files of the workspace."""
@@ -264,7 +264,7 @@ class Findings(TypedDict, total=False):
     """The numbers of assignments, each followed by the index of a text."""
     texts: list[str]
     """Values, as `literals` writes them; of other objects the numbers inside."""
-    dependences: TracedRun
+    dependences: TracedRunAnswer
     """What was traced."""
     distances: dict[str, float]
     """How far apart the sides of comparisons were."""
@@ -296,7 +296,7 @@ class Findings(TypedDict, total=False):
     """For each the number of its call, from 0."""
     called_at: str
     """For each call the index of the statement from which it was made, -1 for none."""
-    statements: list[tuple[str, int, Sequence[Statement]]]
+    statements: list[tuple[str, int, Sequence[MarkedStatement]]]
     """The loaded sources with the numbers of their first statements, and their statements."""
     memory: MemoryGraph
     """The state before it is changed."""
@@ -327,7 +327,7 @@ class _Optional(Findings, total=False):
     """Which of the jobs of a forked run, or their number for the run that was forked."""
 
 
-class RunAnswer(_Optional):
+class MachineRunAnswer(_Optional):
     """How a run ended, with what its kind adds."""
 
     outcome: str
@@ -351,7 +351,7 @@ class Request(_OptionalOfRequest):
     """Some runs of a test, and their limits."""
 
     test: str
-    jobs: list[Job]
+    jobs: list[RunRequest]
     steps: int
     """How many decisions a run may make."""
     seconds: float

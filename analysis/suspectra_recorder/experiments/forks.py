@@ -12,7 +12,7 @@ from time import monotonic
 from typing import NoReturn
 
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
-from suspectra_recorder.experiments.exchange import Job, RunAnswer
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal
 
@@ -70,7 +70,7 @@ class Forks:
             found += part
         return found
 
-    def end(self, answer: RunAnswer, jobs: Sequence[Job]) -> NoReturn:
+    def end(self, answer: MachineRunAnswer, jobs: Sequence[RunRequest]) -> NoReturn:
         """Answer for this process, and end it."""
         if self._job >= 0:
             self._report({**answer, "job": self._job})
@@ -81,7 +81,7 @@ class Forks:
             self._report({**answer, "job": len(jobs)})
         os._exit(0)
 
-    def _report(self, answer: RunAnswer) -> None:
+    def _report(self, answer: MachineRunAnswer) -> None:
         self._send(json.dumps(answer).encode() + b"\n")
 
     def _send(self, line: bytes) -> None:

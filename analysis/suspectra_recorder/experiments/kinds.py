@@ -5,18 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection
 
-from suspectra_recorder.experiments.decisions.decision_points import Point, Switched
+from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint, Switched
 from suspectra_recorder.experiments.decisions.lines import NotingLines
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.inputs.kind import TryingInput
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.traces.kind import TracingDependences
 from suspectra_recorder.experiments.values.kinds import make_value_kinds
-from suspectra_recorder.experiments.values.observations import Observing
+from suspectra_recorder.experiments.values.observations import ObservingRun
 from suspectra_recorder.experiments.values.program_states import make_state_kinds
 from suspectra_recorder.instrumentation import library_references
 
@@ -30,7 +30,7 @@ class _Tracing(RunKind):
         self._board, self._sources = board, sources
         self._decisions = array("Q")
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note decisions from now on."""
         self._decisions = self._board.note()
 
@@ -52,7 +52,7 @@ class _Switching(RunKind):
         self._board = board
         self._switched: Callable[[], Switched] | None = None
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Switch it from now on."""
         self._switched = self._board.switch([_point(job)])
 
@@ -61,8 +61,8 @@ class _Switching(RunKind):
         return {"reached": self._switched().times if self._switched else 0}
 
 
-def _point(job: Job) -> Point:
-    return Point(job["file"], job["number"], job["instance"], job["action"])
+def _point(job: RunRequest) -> DecisionPoint:
+    return DecisionPoint(job["file"], job["number"], job["instance"], job["action"])
 
 
 class _Forking(_Tracing):
@@ -72,7 +72,7 @@ class _Forking(_Tracing):
         super().__init__(board, sources)
         self._forked: Callable[[], bool] = bool
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note decisions, and fork at each that is to be switched."""
         super().apply(job)
         switches = [_point(one) for one in job["jobs"]]
@@ -98,7 +98,7 @@ def make_kinds(
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
     if "observe" in names:
-        kinds["observe"] = Observing(sources)
+        kinds["observe"] = ObservingRun(sources)
     if not {"value", "values", "states"}.isdisjoint(names):
         kinds |= make_value_kinds(board, LoopRounds(is_test) if "states" in names else None)
     if "statements" in names:

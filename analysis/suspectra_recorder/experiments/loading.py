@@ -18,7 +18,7 @@ from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 from suspectra_recorder.pytest.assertions import instrument_rewritten
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 __builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
@@ -44,7 +44,7 @@ class Instrument(Protocol):
 class ExperimentHook:
     """Instruments the files in `scope`."""
 
-    def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
+    def __init__(self, scope: RecordedFiles, instruments: Sequence[Instrument]):
         self._scope, self._instruments = scope, tuple(sorted(instruments, key=lambda one: one.last))
         self.guard = Guard()  # knows which files could not be instrumented; they run as they are
         # by file: which other tool compiles functions of it from a tree that it has changed; they run as they are
@@ -66,7 +66,7 @@ class ExperimentHook:
         """
         return self._scope.is_test_code(path)
 
-    def move(self, scope: Scope) -> None:
+    def move(self, scope: RecordedFiles) -> None:
         """Take other files, or others as test code, from now on."""
         self._scope = scope
 

@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import CodeType, FunctionType
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import library_references
@@ -65,7 +65,7 @@ class Mutating(RunKind):
                 if name is not None:
                     self._live.setdefault((name, code.co_name, code.co_firstlineno), []).append(found)
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Replace the code of all functions that contain the change."""
         functions: list[CodeName] = [(name, line) for name, line in job["functions"]]
         live = self._functions(job["file"], functions)
@@ -86,7 +86,7 @@ class Mutating(RunKind):
         return [self._live.get((file, name, line), []) for name, line in functions]
 
     def _codes(
-        self, job: Job, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str]
+        self, job: RunRequest, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str]
     ) -> list[CodeType | None]:
         """The mutated code of each function. The innermost one refers to the variables in `free` in any case."""
         try:

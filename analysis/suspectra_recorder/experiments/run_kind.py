@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.instrumentation import library_references
 
@@ -22,7 +22,7 @@ class RunKind:
     def prepare(self) -> None:
         """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Alter the program. The board already counts its steps."""
 
     def take_back(self) -> Findings:

@@ -23,7 +23,7 @@ _CHANGED = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTHONHASHSEED")
 
 
 @dataclass(frozen=True)
-class Order:
+class StartRequest:
     """How a machine starts."""
 
     workspace: str  # absolute path
@@ -44,7 +44,7 @@ class Order:
     environment: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
-    def from_file(cls, path: str) -> Order:
+    def from_file(cls, path: str) -> StartRequest:
         """Read the order from the file that :data:`VARIABLE` names."""
         with open(path, encoding="utf-8") as stream:
             values = json.loads(stream.read())

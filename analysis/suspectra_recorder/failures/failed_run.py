@@ -10,15 +10,15 @@ from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, sys
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import Scope
-from suspectra_recorder.settings import Settings
+from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.settings import RecordingSettings
 
 __builtins__ = library_references.builtins
 
 
-def record_failure(settings: Settings, describe: Callable[[Scope], CollectionError]) -> None:
+def record_failure(settings: RecordingSettings, describe: Callable[[RecordedFiles], CollectionError]) -> None:
     """Write a recording with only the error, and report it to the launcher."""
-    scope = Scope(settings.workspace)
+    scope = RecordedFiles(settings.workspace)
     try:
         recorder = Recorder(scope, settings.run or os.urandom(16).hex())
     except RecordingError as error:
@@ -29,13 +29,13 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
     report_status(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
 
 
-def report_problem(settings: Settings, problem: Problem) -> None:
+def report_problem(settings: RecordingSettings, problem: Problem) -> None:
     """Report to the launcher why nothing is recorded; on stderr where even that can't be written, as on a full disk."""
     if not report_status(settings, {"problem": problem.as_dict()}):
         sys.stderr.write(f"suspectra: {problem}\n")
 
 
-def report_status(settings: Settings, line: Mapping[str, object]) -> bool:
+def report_status(settings: RecordingSettings, line: Mapping[str, object]) -> bool:
     """Append a line to the status file of the launcher.
 
     False when it could not be written.

@@ -16,7 +16,7 @@ from typing import Any
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, sys
 from suspectra_recorder.log.stack import MAX_FRAMES, FailedLine, Stack, StackFrame, make_stack
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 __builtins__ = library_references.builtins
 
@@ -37,7 +37,7 @@ _GROUP = getattr(builtins, "BaseExceptionGroup", None)  # for Python 3.10 there 
 class Tracebacks:
     """Makes stacks of exceptions."""
 
-    def __init__(self, scope: Scope):
+    def __init__(self, scope: RecordedFiles):
         self._scope = scope
         self._known: dict[str, tuple[str, bool]] = {}  # by path: the name, empty for others, and whether it is ranked
         self._test_code: dict[str, str] = {}  # by path: the name, empty for what is no test code

@@ -33,7 +33,7 @@ Probe = Callable[[int, int, int], ast.expr]
 
 
 @dataclass(frozen=True)
-class Condition:
+class ProbedCondition:
     """A condition, by its position: lines from 1, columns in characters from 0, end exclusive."""
 
     line: int  # where it begins and ends
@@ -51,7 +51,7 @@ class ConditionProbes:
     def __init__(
         self, lines: LogicalLines, statements: dict[int, int], cells: int, probe: Probe, *, asserts: bool = True
     ):
-        self.conditions: list[Condition] = []
+        self.conditions: list[ProbedCondition] = []
         self.cells = cells  # the index of the first free cell
         self._lines = lines
         self._text = [line.encode("utf-8", "surrogatepass") for line in lines.text.split("\n")]
@@ -111,7 +111,7 @@ class ConditionProbes:
             self.visit(node)
         return node if condition is None else self._observed(node, condition)
 
-    def _observed(self, node: ast.expr, condition: Condition) -> ast.expr:
+    def _observed(self, node: ast.expr, condition: ProbedCondition) -> ast.expr:
         true = ast.copy_location(ast.UnaryOp(ast.Not(), self._add(node, condition.true)), node)
         return ast.copy_location(ast.IfExp(node, true, self._add(node, condition.false)), node)
 
@@ -139,7 +139,7 @@ class ConditionProbes:
             out += [value] if condition is None else self._operand(value, condition, isinstance(node.op, ast.Or))
         return out
 
-    def _operand(self, node: ast.expr, condition: Condition, ends_if_true: bool) -> Iterator[ast.expr]:
+    def _operand(self, node: ast.expr, condition: ProbedCondition, ends_if_true: bool) -> Iterator[ast.expr]:
         ends, goes_on = (condition.true, condition.false) if ends_if_true else (condition.false, condition.true)
         pair = ast.copy_location(ast.Tuple([node, self._add(node, ends)], ast.Load()), node)
         zero = ast.copy_location(ast.Constant(0), node)
@@ -151,7 +151,7 @@ class ConditionProbes:
     def _add(self, node: ast.expr, cell: int, step: int = 1) -> ast.expr:
         return self._probe(cell, node.lineno, step)
 
-    def _condition(self, node: ast.expr) -> Condition | None:
+    def _condition(self, node: ast.expr) -> ProbedCondition | None:
         """Add a condition; None if the compiler knows its value, or it is not in a statement."""
         shown = self._vague or node
         statement = self._lines.first(shown.lineno)
@@ -162,7 +162,7 @@ class ConditionProbes:
         assert end_offset is not None
         start, end = self._column(shown.lineno, shown.col_offset), self._column(end_line, end_offset)
         place = (shown.lineno, start, end_line, end)
-        self.conditions.append(Condition(*place, statement, self.cells, self.cells + 1))
+        self.conditions.append(ProbedCondition(*place, statement, self.cells, self.cells + 1))
         self.cells += 2
         return self.conditions[-1]
 

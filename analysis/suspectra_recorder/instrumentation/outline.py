@@ -31,7 +31,7 @@ ANYTHING = "*"
 """Among the imports of an outline: the module imports by names that are computed at run time."""
 
 
-class Function(NamedTuple):
+class OutlinedFunction(NamedTuple):
     """A function of an outline."""
 
     name: str  # dotted name within the module
@@ -44,7 +44,7 @@ class Function(NamedTuple):
 class Outline:
     """The parts of a source."""
 
-    functions: tuple[Function, ...] = ()  # in the order of the source
+    functions: tuple[OutlinedFunction, ...] = ()  # in the order of the source
     # the statements of the module: `def NAME HEAD` for functions, checksums of the others
     outside: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()  # dotted names of everything that it may import; relative ones start with dots
@@ -73,7 +73,7 @@ class Outline:
         """
         if data is None:
             return None
-        functions = tuple(Function(str(n), str(b), str(h), int(o)) for n, b, h, o in data["functions"])
+        functions = tuple(OutlinedFunction(str(n), str(b), str(h), int(o)) for n, b, h, o in data["functions"])
         if any(not 0 <= f.outer <= i for i, f in enumerate(functions)):
             raise ValueError("a function inside of a later one")
         outside, imports, tests = (tuple(map(str, data[name])) for name in ("outside", "imports", "tests"))
@@ -199,7 +199,7 @@ class _Walk:
         self.used = used  # in a file of tests, the names that it uses
         self.tests: list[str] = []
         self.lazy = lazy  # annotations are not evaluated
-        self.functions: list[Function] = []
+        self.functions: list[OutlinedFunction] = []
 
     def functions_of(self, statements: Iterable[ast.AST], name: str, outer: int) -> None:
         """Add all functions of a block; nested functions follow the enclosing one."""
@@ -210,7 +210,7 @@ class _Walk:
                 if outer < 0 and self.is_test(statement):
                     self.tests.append(dotted)
                 body = self.checksum([statement.args, statement.returns, *_type_parameters(statement)], statement)
-                self.functions.append(Function(dotted, body, self.head(statement), own))
+                self.functions.append(OutlinedFunction(dotted, body, self.head(statement), own))
                 self.functions_of(statement.body, dotted, own)
             elif isinstance(statement, ast.ClassDef):
                 self.functions_of(statement.body, f"{name}.{statement.name}" if name else statement.name, outer)

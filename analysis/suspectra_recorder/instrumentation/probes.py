@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.conditions import Condition
+from suspectra_recorder.instrumentation.conditions import ProbedCondition
 from suspectra_recorder.instrumentation.library_references import json, struct, sys, zlib
 from suspectra_recorder.instrumentation.outline import Outline, numbered
 
@@ -44,7 +44,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Statement:
+class ProbedStatement:
     """A logical line with code in it."""
 
     line: int  # first and last line, counted from 1
@@ -70,9 +70,11 @@ class ModuleMap:
     statement of their own.
     """
 
-    statements: list[Statement] = field(default_factory=list)  # ascending
+    statements: list[ProbedStatement] = field(default_factory=list)  # ascending
     functions: list[FunctionSpan] = field(default_factory=list)  # the functions, in the order of their first lines
-    conditions: list[Condition] = field(default_factory=list)  # conditions inside expressions; empty without counts
+    conditions: list[ProbedCondition] = field(
+        default_factory=list
+    )  # conditions inside expressions; empty without counts
     probes: list[Probe] = field(default_factory=list)  # in the order of their cells
     cells: int = 0  # the number of cells
     outline: Outline | None = None  # the outline of the source

@@ -34,11 +34,11 @@ from suspectra_recorder.instrumentation.block_control import (
     outside_of,
     sure_names,
 )
-from suspectra_recorder.instrumentation.conditions import Condition, ConditionProbes
+from suspectra_recorder.instrumentation.conditions import ConditionProbes, ProbedCondition
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probe_code import ProbeCode
-from suspectra_recorder.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
+from suspectra_recorder.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, ProbedStatement
 from suspectra_recorder.instrumentation.source import (
     LogicalLines,
     compile_silently,
@@ -100,13 +100,13 @@ class _Inserter:
         self.functions: list[FunctionSpan] = []
         self.facts: dict[Probe, None] = {}  # an ordered set
         self.cells = len(firsts)
-        self.conditions: list[Condition] = []
+        self.conditions: list[ProbedCondition] = []
 
     def map(self) -> ModuleMap:
         firsts = list(self.number)
         checksums = self.lines.checksums(firsts)
         statements = [
-            Statement(line, self.lines.last(line), self.function_of.get(line, -1), checksum)
+            ProbedStatement(line, self.lines.last(line), self.function_of.get(line, -1), checksum)
             for line, checksum in zip(firsts, checksums, strict=True)
         ]
         return ModuleMap(statements, self.functions, self.conditions, list(self.facts), self.cells)

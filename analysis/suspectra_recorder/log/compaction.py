@@ -14,7 +14,7 @@ from suspectra_recorder.instrumentation.library_references import os, time
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
 from suspectra_recorder.log.locks import lock
-from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
+from suspectra_recorder.log.sections import LogSection, SectionReader, log_of, part_passes
 
 __builtins__ = library_references.builtins
 
@@ -102,7 +102,7 @@ def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
         _merge(folder, kept)
 
 
-def _drop_old_errors(sections: list[Section], collections: list[WholeFiles]) -> None:
+def _drop_old_errors(sections: list[LogSection], collections: list[WholeFiles]) -> None:
     live = set(
         newest_errors([(section.run.name, error) for section in sections for error in section.errors], collections)
     )
@@ -110,14 +110,14 @@ def _drop_old_errors(sections: list[Section], collections: list[WholeFiles]) -> 
         section.errors = [error for error in section.errors if error in live]
 
 
-def _drop_old_collections(sections: list[Section], collections: list[WholeFiles]) -> None:
+def _drop_old_collections(sections: list[LogSection], collections: list[WholeFiles]) -> None:
     """Keep what counts of collections: a log that can't be tidied now may contain tests that they found no more."""
     live = {(c.time, c.run): c for c in current(collections)}
     for section in sections:
         section.collections = [live[c.time, c.run] for c in section.collections if (c.time, c.run) in live]
 
 
-def _drop_old_tests(sections: list[Section], live: Mapping[str, int]) -> int:
+def _drop_old_tests(sections: list[LogSection], live: Mapping[str, int]) -> int:
     """Keep the newest record of each test; return the size of the others in bytes."""
     dropped = 0
     for section in sections:
@@ -135,11 +135,11 @@ def _merge(folder: str, logs: list[_Log]) -> None:
         if section.tests or section.passes or section.errors or _order(section) == latest:
             kept.append(section)
         elif section.collections:  # which alone still count
-            kept.append(Section(section.run, collections=section.collections))
+            kept.append(LogSection(section.run, collections=section.collections))
     _replace(folder, logs, log_of(kept))
 
 
-def _order(section: Section) -> tuple[int, str]:
+def _order(section: LogSection) -> tuple[int, str]:
     return section.run.started, section.run.name
 
 

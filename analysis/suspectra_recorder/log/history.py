@@ -100,7 +100,7 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
     }
 
 
-class Ended(NamedTuple):
+class EndedTest(NamedTuple):
     """That a test ended, as far as its last pass is looked for."""
 
     name: str  # the test's id
@@ -117,7 +117,7 @@ def passes(verdict: str, *, flaky: bool) -> bool:
     return verdict in ("passed", "xpassed") and not flaky
 
 
-def last_passes(records: Iterable[Ended], live: Mapping[str, int]) -> dict[str, int]:
+def last_passes(records: Iterable[EndedTest], live: Mapping[str, int]) -> dict[str, int]:
     """The time of the last pass of each test that does not pass now.
 
     By name. Passes in other than the last `MAX_PASSED_RUNS` runs that have any are left out.
@@ -125,12 +125,12 @@ def last_passes(records: Iterable[Ended], live: Mapping[str, int]) -> dict[str, 
     return {record.name: record.time for record in from_newest_runs(passes_before(records, live))}
 
 
-def passes_before(records: Iterable[Ended], live: Mapping[str, int]) -> list[Ended]:
+def passes_before(records: Iterable[EndedTest], live: Mapping[str, int]) -> list[EndedTest]:
     """The last pass of each test that does not pass now, in whatever run.
 
     One a test at most.
     """
-    last: dict[str, Ended] = {}
+    last: dict[str, EndedTest] = {}
     for record in records:
         now = live.get(record.name)
         if now is None or not record.passed or record.time > now:
@@ -140,7 +140,7 @@ def passes_before(records: Iterable[Ended], live: Mapping[str, int]) -> list[End
     return [record for record in last.values() if record.time != live[record.name]]
 
 
-def from_newest_runs(records: Iterable[Ended]) -> list[Ended]:
+def from_newest_runs(records: Iterable[EndedTest]) -> list[EndedTest]:
     """Those of the last `MAX_PASSED_RUNS` runs.
 
     In the same order. A run is as old as its newest record.

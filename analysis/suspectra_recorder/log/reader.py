@@ -17,7 +17,7 @@ from suspectra_recorder.log.history import WholeFiles, passes
 from suspectra_recorder.log.stack import Stack
 
 
-class Run(NamedTuple):
+class LoggedRun(NamedTuple):
     """The start of a section: one process's run."""
 
     name: str  # the same for all processes of one run
@@ -87,7 +87,7 @@ class Source(NamedTuple):
         return int(self.head["cells"])
 
 
-class Outcome(NamedTuple):
+class LoggedOutcome(NamedTuple):
     """How a recorded test ended."""
 
     verdict: str  # the verdict, such as `passed` or `failed`
@@ -127,7 +127,7 @@ class RecordedTest(NamedTuple):
         shares = self.head.get("shares")
         return tuple(map(str, shares)) if shares else ()
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> LoggedOutcome:
         """Parse how the test ended."""
         head = self.head
         location = None
@@ -135,7 +135,7 @@ class RecordedTest(NamedTuple):
             file, line = place
             location = inside(file), int(line)
         stack = head.get("stack")
-        return Outcome(
+        return LoggedOutcome(
             str(head["verdict"]),
             {str(phase): str(outcome) for phase, outcome in dict(head["phases"]).items()},
             str(head["message"]),
@@ -206,7 +206,7 @@ class LogReader:
 
     def _start(self, payload: bytes) -> None:
         head = read_json(payload)
-        run = Run(str(head["run"]), int(head["started"]), head)
+        run = LoggedRun(str(head["run"]), int(head["started"]), head)
         self.on_run(run)
         self._run = run.name
 
@@ -239,7 +239,7 @@ class LogReader:
 
     # methods for subclasses to override; by default records are ignored
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         """Handle the start of a run, to which all following records belong."""
 
     def on_source(self, source: Source) -> None:

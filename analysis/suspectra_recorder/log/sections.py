@@ -13,17 +13,17 @@ from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, struct
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json, with_json
-from suspectra_recorder.log.history import Ended, WholeFiles, last_passes
-from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
+from suspectra_recorder.log.history import EndedTest, WholeFiles, last_passes
+from suspectra_recorder.log.reader import LoggedRun, LogReader, RecordedTest, Shared, Source
 
 __builtins__ = library_references.builtins
 
 
 @dataclass
-class Section:
+class LogSection:
     """The records of one process of one run."""
 
-    run: Run  # the name of the run and when it began
+    run: LoggedRun  # the name of the run and when it began
     # including damaged ones, since rows refer to sources by their position in the section
     sources: list[bytes] = field(default_factory=list)
     outside: list[bytes] = field(default_factory=list)  # what ran outside of any test
@@ -42,11 +42,11 @@ class SectionReader(LogReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sections: list[Section] = []  # in the order of the log
+        self.sections: list[LogSection] = []  # in the order of the log
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         """Begin a section."""
-        self.sections.append(Section(run))
+        self.sections.append(LogSection(run))
 
     def on_source(self, source: Source) -> None:
         """Add the source, and its digest if it has probes."""
@@ -84,11 +84,11 @@ class SectionReader(LogReader):
         self.sections[-1].errors.append(error)
 
 
-def part_passes(sections: Iterable[Section], live: Mapping[str, int]) -> None:
+def part_passes(sections: Iterable[LogSection], live: Mapping[str, int]) -> None:
     """Put the last passes of tests that do not pass now apart from the other tests of their sections."""
     sections = list(sections)
     ended = (
-        Ended(test.name, test.time, test.passed, section.run.name)
+        EndedTest(test.name, test.time, test.passed, section.run.name)
         for section in sections
         for test in (*section.tests, *section.passes)
     )
@@ -107,7 +107,7 @@ def _version(payload: bytes) -> bytes:
     return with_json({name: value for name, value in head.items() if name != "modified"}, source_map)
 
 
-def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
+def log_of(sections: Iterable[LogSection]) -> Iterator[bytes]:
     """Write sections into one log. Equal sources are written once, and shared rows only if a test of the section uses
     them.
     """

@@ -21,7 +21,7 @@ class _Fields(TypedDict):
 
 
 class SelectionFields(_Fields, total=False):
-    """The fields of a `Selection`, as JSON."""
+    """The fields of a `ChosenTests`, as JSON."""
 
     only: list[str]
     known: list[str]
@@ -30,7 +30,7 @@ class SelectionFields(_Fields, total=False):
 
 
 @dataclass(frozen=True)
-class Selection:
+class ChosenTests:
     """The tests to run, as the command that started pytest or unittest has chosen them."""
 
     left_out: Mapping[str, str]  # tests that need not run, each with the version of Python in which it ran last
@@ -43,7 +43,7 @@ class Selection:
     most: int = 0  # after how many failures a run on save ends; 0 for another run
 
     @classmethod
-    def read(cls, path: str) -> Selection | None:
+    def read(cls, path: str) -> ChosenTests | None:
         """Read a selection from a file.
 
         None if all tests run.
@@ -56,7 +56,7 @@ class Selection:
             return cls.from_fields(json.load(stream))
 
     @classmethod
-    def from_fields(cls, fields: SelectionFields) -> Selection:
+    def from_fields(cls, fields: SelectionFields) -> ChosenTests:
         """Make a selection from its fields."""
         return cls(
             fields["left_out"],

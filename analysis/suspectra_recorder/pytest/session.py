@@ -27,19 +27,19 @@ from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.options import OPTIONS, SUSPECTS
-from suspectra_recorder.probe_choice import Choice, choose
-from suspectra_recorder.progress import Progress
+from suspectra_recorder.probe_choice import ProbeChoice, choose
+from suspectra_recorder.progress import ProgressWriter
 from suspectra_recorder.pytest.activity_hooks import ActivityHooks
 from suspectra_recorder.pytest.assertions import instrument_rewritten
 from suspectra_recorder.pytest.fixture_dependencies import SharedSetup, TestFiles
 from suspectra_recorder.pytest.invocation import invocation, is_by_module, named_files
-from suspectra_recorder.pytest.selection import Selection
+from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.pytest.verdict import Attempts, failure_message
 from suspectra_recorder.pytest.whole_run import file_of_argument, folders_gone_through
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import Scope, test_patterns
-from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
+from suspectra_recorder.scope import RecordedFiles, test_patterns
+from suspectra_recorder.settings import VARIABLE, RecordingSettings, inject_env, recording_folder, remove_env
 
 __builtins__ = library_references.builtins
 
@@ -50,7 +50,7 @@ _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 def start(config: pytest.Config) -> None:
     """Record this process."""
     began = early_start.take()
-    asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
+    asked = RecordingSettings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else RecordingSettings()
     remove_env(asked, os.environ)
     chosen = {option.name: option.combine([getattr(asked, option.name), *option.given(config)]) for option in OPTIONS}
     settings = replace(
@@ -64,7 +64,7 @@ def start(config: pytest.Config) -> None:
     by_module = settings.by_module or is_by_module(sys.argv)
     settings = replace(settings, recorder=choice.recorder, by_module=by_module)  # for the workers of pytest-xdist too
     files, folder = named_files(config), str(config.invocation_params.dir)
-    scope = Scope(
+    scope = RecordedFiles(
         settings.workspace,
         settings.sources,
         include_tests=settings.include_tests,
@@ -99,7 +99,7 @@ def start(config: pytest.Config) -> None:
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
     """Record that pytest ended by an exception before the recording began."""
-    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    settings = RecordingSettings.from_json(os.environ.get(VARIABLE, ""))
     remove_env(settings, os.environ)
     if (began := early_start.take()) is not None:
         began.close()
@@ -122,7 +122,7 @@ def failure_of_pytest(around: BaseException | None) -> BaseException | None:
 class _NoRecording:
     """Stands in for a session that can't be recorded: the tests run normally, and the reason is printed."""
 
-    def __init__(self, settings: Settings, problem: Problem):
+    def __init__(self, settings: RecordingSettings, problem: Problem):
         self.settings = settings
         self.problem = problem
 
@@ -136,7 +136,9 @@ class _NoRecording:
 
 @contained
 class _Session:
-    def __init__(self, config: pytest.Config, settings: Settings, recorder: Recorder, worker: str, choice: Choice):
+    def __init__(
+        self, config: pytest.Config, settings: RecordingSettings, recorder: Recorder, worker: str, choice: ProbeChoice
+    ):
         self.config = config
         self.settings = settings
         self.recorder = recorder
@@ -154,9 +156,9 @@ class _Session:
         self.failed = self.ended = False
         self.attempt = HookErrors(recorder).attempt
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
-        self.selection = Selection.read(settings.selection)
+        self.selection = ChosenTests.read(settings.selection)
         self.new = self.deselected = 0
-        self.progress = Progress(settings.progress)
+        self.progress = ProgressWriter(settings.progress)
         self.test_files = TestFiles(recorder)
         self.shared = SharedSetup(recorder)
         self.shares: tuple[str, ...] = ()
@@ -184,12 +186,12 @@ class _Session:
         elif self.settings.children and self.settings.channel < 0:
             self.recorder.record_children()
 
-    def begin_run(self, selection: Selection, progress: str, session: pytest.Session) -> None:
+    def begin_run(self, selection: ChosenTests, progress: str, session: pytest.Session) -> None:
         """Record some of the collected tests, in the process that was asked to run them."""
         self.recorder.open_log()
         if self.settings.children:
             self.recorder.record_children()
-        self.selection, self.progress = selection, Progress(progress)
+        self.selection, self.progress = selection, ProgressWriter(progress)
         selection.shorten(self.config)
         self.new = selection.apply(session.items, self.config, self._name)
         self.progress.collected(len(session.items))

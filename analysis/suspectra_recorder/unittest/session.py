@@ -30,13 +30,13 @@ from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.probe_choice import choose
-from suspectra_recorder.progress import Progress
+from suspectra_recorder.progress import ProgressWriter
 from suspectra_recorder.pytest.fixture_dependencies import TestFiles
-from suspectra_recorder.pytest.selection import Selection
+from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import Scope
-from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
+from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder, remove_env
 from suspectra_recorder.unittest.results import listen
 from suspectra_recorder.unittest.suites import leave_out, succeed_without_tests, tests_of
 
@@ -50,10 +50,10 @@ _OWN = "unittest.loader"  # the module of the tests that stand for a module that
 
 def start() -> None:
     """Record this process until it ends."""
-    settings = Settings.from_json(os.environ[VARIABLE])
+    settings = RecordingSettings.from_json(os.environ[VARIABLE])
     remove_env(settings, os.environ)
     choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)
-    scope = Scope(settings.workspace, settings.sources, include_tests=settings.include_tests, patterns=PATTERNS)
+    scope = RecordedFiles(settings.workspace, settings.sources, include_tests=settings.include_tests, patterns=PATTERNS)
     about = {"runner": "unittest", "arguments": sys.orig_argv[1:], "folder": _started_in(settings.workspace)}
     try:
         recorder = Recorder(
@@ -138,7 +138,7 @@ def _message(error: Any) -> str:
 class _Session:
     """One process that runs tests of unittest."""
 
-    def __init__(self, settings: Settings, recorder: Recorder, monitoring: bool, objection: str):
+    def __init__(self, settings: RecordingSettings, recorder: Recorder, monitoring: bool, objection: str):
         self.settings, self.recorder = settings, recorder
         self.monitoring, self.objection = monitoring, objection
         self.errors = HookErrors(recorder)
@@ -153,11 +153,11 @@ class _Session:
         self.names: dict[int, str] = {}  # by id, of the tests of the suite that runs
         self.setups: list[Any] = []  # what setups ran for the test that comes next
         self.set_up: type | None = None  # the class that is set up: a function may make several of one name
-        self.selection = Selection.read(settings.selection) or Selection({}, ())
+        self.selection = ChosenTests.read(settings.selection) or ChosenTests({}, ())
         self.known = {*self.selection.left_out, *self.selection.chosen}
         recorded = {*self.known, *self.selection.known}
         self.teardowns = {name for name in recorded if name.rpartition("::")[2] in _TEARDOWNS}
-        self.progress = Progress(settings.progress)
+        self.progress = ProgressWriter(settings.progress)
         self.explanations = Explanations(recorder)
         self.tracebacks = Tracebacks(recorder.scope)
         self.new = 0

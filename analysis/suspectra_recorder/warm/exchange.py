@@ -7,7 +7,7 @@ from typing import TypedDict
 from suspectra_recorder.pytest.selection import SelectionFields
 
 
-class Greeting(TypedDict):
+class WarmGreeting(TypedDict):
     """What is said once the tests are collected."""
 
     tests: int
@@ -20,7 +20,7 @@ class Greeting(TypedDict):
     """Whether that is because of the sources as they are now, so that it may be otherwise after the next edit."""
 
 
-class RunRequest(TypedDict):
+class WarmRunRequest(TypedDict):
     """Some tests to run."""
 
     selection: SelectionFields
@@ -29,7 +29,7 @@ class RunRequest(TypedDict):
     """A file, see :mod:`suspectra_recorder.progress`."""
 
 
-class RunAnswer(TypedDict, total=False):
+class WarmRunAnswer(TypedDict, total=False):
     """What became of a request. The last answer has the status; a fork that refuses it says so before."""
 
     refused: str

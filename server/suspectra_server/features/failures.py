@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lsprotocol import types as lsp
 
 from suspectra.base.english import many
-from suspectra.evidence.compared_values import Comparison
+from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.failures import failed_in
 from suspectra.report import Suspect
 from suspectra_recorder.log.stack import Stack
@@ -41,7 +41,7 @@ def names_of(tests: Sequence[str]) -> str:
 
 def what_failed(stack: Stack) -> str:
     """What a test expected and what it got, or else by what it failed."""
-    compared = Comparison.from_stack(stack)
+    compared = ComparedValues.from_stack(stack)
     return plain(str(compared) if compared else stack.what or "it failed", MAX_TEXT)
 
 

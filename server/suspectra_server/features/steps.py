@@ -15,10 +15,10 @@ from suspectra_server.state.documents import Placement
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
-    from suspectra.causes.report import State
+    from suspectra.causes.report import CauseState
 
 
-class Steps:
+class StepMessages:
     """Makes the steps of a folder's runs."""
 
     def __init__(self, session: Session, folder: Folder):
@@ -88,7 +88,7 @@ class Steps:
             "more": more,
         }
 
-    def from_states(self, states: Iterable[State]) -> Iterator[Step]:
+    def from_states(self, states: Iterable[CauseState]) -> Iterator[Step]:
         """The states of a report as steps."""
         for state in states:
             where = Location(state.file, state.line, state.end_line)

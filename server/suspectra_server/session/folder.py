@@ -13,7 +13,7 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.navigation.navigation_service import NavigationService
 from suspectra_server.session.navigation.reader_marks import ReaderMarks, Reason
@@ -26,7 +26,7 @@ from suspectra_server.session.ranking.watching import Debouncer, Watcher
 from suspectra_server.session.tests.project_tests import pytest_command, python_command, test_arguments
 from suspectra_server.settings import Settings
 from suspectra_server.state.decisions_file import DecisionsFile
-from suspectra_server.state.documents import Disk, Document, Placement, Texts, Version
+from suspectra_server.state.documents import Disk, Document, DocumentVersion, Placement, Texts
 from suspectra_server.state.marks import ErrorMark, FailureMark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
@@ -62,7 +62,7 @@ class Folder:
         self.root = root  # the folder, and its path with links resolved
         self.settings = settings
         self.texts = Texts()
-        self.snapshot = Snapshot(Ranking(State.RANKING, "Looking for a test run", settings.make_technique()))
+        self.snapshot = Snapshot(Ranking(FolderState.RANKING, "Looking for a test run", settings.make_technique()))
         self.chosen: tuple[str, bool] | None = None
         self.removed = False  # it is no longer part of the workspace: results that still arrive for it have no effect
         self._saved = ""
@@ -283,8 +283,8 @@ class Folder:
         ranking = result.ranking
         last = self.snapshot.ranking
         # other tools remove their data when the next run begins; a recording is only removed on purpose
-        deleted = ranking.state is State.NO_EVIDENCE and ranking.evidence is None and self._recorded
-        over = deleted or ranking.state is State.NO_FAILING_TESTS
+        deleted = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None and self._recorded
+        over = deleted or ranking.state is FolderState.NO_FAILING_TESTS
         stays = last.report is not None and not over and last.holds_after(ranking)
         if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
@@ -355,7 +355,7 @@ class Folder:
         placements = self._placements(ranking)
         navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
         errors = tuple(
-            ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)
+            ErrorMark.for_error(error, self.texts.placement(DocumentVersion.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
         )
         after = Snapshot(
@@ -377,7 +377,7 @@ class Folder:
     def _failures(self, ranking: Ranking) -> tuple[FailureMark, ...]:
         """The failing tests at the lines in which they failed, as far as these are as they were."""
         marks = (
-            FailureMark.for_test(test, stack, self.texts.placement(Version.for_test_line(stack.test_line)))
+            FailureMark.for_test(test, stack, self.texts.placement(DocumentVersion.for_test_line(stack.test_line)))
             for test, stack in ranking.failed_at.items()
             if stack.test_line
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lsprotocol import types as lsp
 
 from suspectra.base.english import many
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.tests.test_run import TestRun
@@ -58,9 +58,9 @@ class Notices:
         """
         self.forget(folder)
         ranking = folder.snapshot.ranking
-        if not ranking.problems or ranking.state is State.NO_EVIDENCE or folder.removed:
+        if not ranking.problems or ranking.state is FolderState.NO_EVIDENCE or folder.removed:
             return
-        if ranking.state is State.ERROR and not self._test_run.runs(folder):
+        if ranking.state is FolderState.ERROR and not self._test_run.runs(folder):
             self._report(folder, ranking)
         else:
             self._pending[folder] = asyncio.ensure_future(self._report_when_complete(folder))
@@ -79,7 +79,7 @@ class Notices:
             self._report(folder, folder.snapshot.ranking)
 
     def _report(self, folder: Folder, ranking: Ranking) -> None:
-        kind = lsp.MessageType.Error if ranking.state is State.ERROR else lsp.MessageType.Warning
+        kind = lsp.MessageType.Error if ranking.state is FolderState.ERROR else lsp.MessageType.Warning
         news = [text for text in map(str, ranking.problems) if text not in self._reported]
         for number, text in enumerate(news):
             self.notify(text, kind, folder.settings, quiet=number >= MAX_PROBLEMS)

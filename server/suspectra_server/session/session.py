@@ -17,7 +17,7 @@ from suspectra_server.session.experiments.run_comparison import RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.navigation.learned_moves import Learned
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.state.trail import Trail
@@ -31,7 +31,7 @@ class Session(Client, Protocol):
     folders: Folders
     files: Jobs  # where files are accessed: the loop accesses none, as they may be on a slow disk
     trail: Trail  # the statements that the reader visited
-    learned: Learned  # what was learned from the reader's moves
+    learned: LearnedMoves  # what was learned from the reader's moves
     test_run: TestRun
     experiment_run: ExperimentRun
     cause_search: CauseSearch | None  # the last search for the cause of a failure

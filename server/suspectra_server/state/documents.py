@@ -214,19 +214,19 @@ class PlacementByStatements(Placement):
 
 
 @dataclass(frozen=True)
-class Version:
+class DocumentVersion:
     """A version of a file that was run."""
 
     path: str  # relative to the workspace
     digest: str | None  # of the text, None where it is not known
 
     @classmethod
-    def for_error(cls, error: CollectionError) -> Version:
+    def for_error(cls, error: CollectionError) -> DocumentVersion:
         """The version of a file in which something kept tests from being collected."""
         return cls(error.file, error.digest)
 
     @classmethod
-    def for_test_line(cls, line: FailedLine) -> Version:
+    def for_test_line(cls, line: FailedLine) -> DocumentVersion:
         """The version of a file in which a test failed."""
         return cls(line.file, line.digest)
 
@@ -316,12 +316,12 @@ class Texts:
 
     def __init__(self) -> None:
         self._on_disk: dict[str, tuple[int, SourceText | None]] = {}
-        self._as_run: dict[tuple[str, str | None], tuple[Version | MeasuredFile, SourceText]] = {}
+        self._as_run: dict[tuple[str, str | None], tuple[DocumentVersion | MeasuredFile, SourceText]] = {}
         self._open: dict[str, Document] = {}
         self._relocated: dict[tuple[str, str | None], Relocation] = {}
         self._placements: dict[tuple[str, str | None], Placement] = {}
 
-    def take(self, files: Iterable[Version | MeasuredFile], reading: Reading) -> None:
+    def take(self, files: Iterable[DocumentVersion | MeasuredFile], reading: Reading) -> None:
         """Store what was read, and keep each text that is the one that was run."""
         for file in files:
             if file.path not in reading.found or self._on_disk.get(file.path, (0, None))[0] > reading.number:
@@ -336,7 +336,7 @@ class Texts:
             elif (relocation := reading.relocated.get(file.path)) and relocation.file.digest == file.digest:
                 self._relocated[file.path, file.digest] = relocation
 
-    def forget_except(self, files: Iterable[Version | MeasuredFile]) -> None:
+    def forget_except(self, files: Iterable[DocumentVersion | MeasuredFile]) -> None:
         """Drop the texts of all other versions."""
         versions = {(file.path, file.digest) for file in files}
         for kept in (self._as_run, self._relocated, self._placements):
@@ -361,12 +361,12 @@ class Texts:
         """The files that are open."""
         return list(self._open)
 
-    def source(self, file: Version | MeasuredFile) -> SourceText | None:
+    def source(self, file: DocumentVersion | MeasuredFile) -> SourceText | None:
         """The file as it was run; None if that text was never read."""
         known = self._as_run.get((file.path, file.digest))
         return known[1] if known else None
 
-    def as_run(self, file: Version | MeasuredFile) -> Lines | None:
+    def as_run(self, file: DocumentVersion | MeasuredFile) -> Lines | None:
         """The text that was run; None if it was never read."""
         source = self.source(file)
         return source.lines if source else None
@@ -382,7 +382,7 @@ class Texts:
         source = self._on_disk.get(path, (0, None))[1]
         return source.lines if source else None
 
-    def placement(self, file: Version | MeasuredFile) -> Placement | None:
+    def placement(self, file: DocumentVersion | MeasuredFile) -> Placement | None:
         """Where the lines of the file are now; None if a text is missing."""
         version = file.path, file.digest
         run, now = self.as_run(file), self.now(file.path)

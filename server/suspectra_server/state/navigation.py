@@ -23,7 +23,7 @@ from suspectra_server.state.ranking import Ranking
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.markov.move import Move
-    from suspectra.program.calls import Calls
+    from suspectra.program.calls import StatementCalls
     from suspectra.program.dynamic_flow import DynamicFlow
 
 MAX_ELEMENTS, MAX_HITS = 300_000, 20_000_000
@@ -96,7 +96,7 @@ class _Knowledge:
 
     evidence: Evidence
     flow: DynamicFlow
-    calls: Calls
+    calls: StatementCalls
 
     def holds_for(self, evidence: Evidence) -> bool:
         """Whether the tests executed what they did: readers hand over the same rows for what did not change."""
@@ -154,7 +154,7 @@ class NavigationModels:
             raise LookupError("a ranking that has a report was made from evidence")
         if self._knowledge is not None and self._knowledge.holds_for(ranking.evidence):
             return self._knowledge
-        from suspectra.program.calls import Calls
+        from suspectra.program.calls import StatementCalls
         from suspectra.program.dynamic_flow import DynamicFlow
 
         token.check()
@@ -164,7 +164,7 @@ class NavigationModels:
         previous = self._knowledge
         flow = DynamicFlow.from_spectrum(spectrum, program.graphs, previous.flow if previous else None)
         token.check()
-        calls = Calls.from_program(spectrum, program, _checking(token), previous.calls if previous else None)
+        calls = StatementCalls.from_program(spectrum, program, _checking(token), previous.calls if previous else None)
         self._knowledge = _Knowledge(ranking.evidence, flow, calls)
         return self._knowledge
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.report import Subgraph, SubgraphReport, Suspect
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
@@ -133,19 +133,19 @@ class Snapshot:
         return tuple(file for file in files if file not in self.placements or self.placements[file].changed)
 
     @property
-    def state(self) -> State:
+    def state(self) -> FolderState:
         """The state of the ranking, or `STALE` if sources have changed since."""
         ranked, evidence = self.ranking.state, self.ranking.evidence
-        if ranked is State.READY and (self.saved or self.changed):
-            return State.STALE
+        if ranked is FolderState.READY and (self.saved or self.changed):
+            return FolderState.STALE
         # what keeps tests from running must be said; that nothing can be ranked so far, need not
-        unranked = ranked is State.ERROR and evidence is not None and not self.ranking.collection_errors
-        return State.STALE if self.saved and (unranked or ranked is State.NO_FAILING_TESTS) else ranked
+        unranked = ranked is FolderState.ERROR and evidence is not None and not self.ranking.collection_errors
+        return FolderState.STALE if self.saved and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
 
     @property
     def message(self) -> str:
         """One sentence for people."""
-        if self.state is not State.STALE or self.ranking.state is State.STALE:
+        if self.state is not FolderState.STALE or self.ranking.state is FolderState.STALE:
             return self.ranking.message
         if self.saved:
             return f"{self.saved} was saved since, and not all tests that it can affect have run"

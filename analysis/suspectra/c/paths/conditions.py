@@ -30,7 +30,7 @@ class _Token(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Condition:
+class CCondition:
     """The condition of a statement."""
 
     kind: str  # its keyword
@@ -69,14 +69,14 @@ class Conditions:
             if not match[0].startswith(("//", "/*")) and not match[0].lstrip().startswith("#")
         ]
         self._partner = _partners(self._tokens)
-        self._on: dict[int, list[Condition]] = {}
+        self._on: dict[int, list[CCondition]] = {}
         at = 0
         while at < len(self._tokens):
             if self._tokens[at].text in _KEYWORDS:
                 self._add(at)
             at += 1
 
-    def at(self, line: int) -> Condition | None:
+    def at(self, line: int) -> CCondition | None:
         """Find the condition on a line.
 
         None if there is none, or several.
@@ -99,7 +99,7 @@ class Conditions:
             if end is None or closing + 1 >= len(tokens):
                 return
             body = (tokens[closing + 1].line, tokens[end].line)
-        condition = Condition(tokens[at].text, lines, body)
+        condition = CCondition(tokens[at].text, lines, body)
         for line in range(lines[0], lines[1] + 1):
             self._on.setdefault(line, []).append(condition)
 

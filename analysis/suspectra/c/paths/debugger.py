@@ -13,15 +13,15 @@ from typing import NamedTuple
 from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.disassembly import RECORDING, STOP, Disassembly
-from suspectra.c.paths.gdb_script import VARIABLE, Switch, SwitchedRun, Switches
+from suspectra.c.paths.gdb_script import VARIABLE, GdbSwitch, SwitchedRun, Switches
 from suspectra.c.paths.traced_tests import environment_of
 from suspectra.c.recording.case import CCase, judge
 from suspectra.evidence.evidence import Verdict
-from suspectra.processes.events import Ended, Stopped
-from suspectra.processes.runner import Program, Streams, memory_folder, run
+from suspectra.processes.events import ProgramEnded, Stopped
+from suspectra.processes.runner import CommandToRun, Streams, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
 
-UNALTERED = Switch(at="", block=0, jump=0, arms=[], to=0)
+UNALTERED = GdbSwitch(at="", block=0, jump=0, arms=[], to=0)
 """A run in which every decision comes out as it does."""
 
 _SCRIPT = Path(__file__).with_name("gdb_script.py")
@@ -81,7 +81,7 @@ class Debugger:
         """Name an execution of a block, as the recorder in the program understands it."""
         return f"{block - self._recording}:{time}"
 
-    def run(self, switches: Sequence[Switch]) -> list[SwitchedTest]:
+    def run(self, switches: Sequence[GdbSwitch]) -> list[SwitchedTest]:
         """Run the test once for each switch.
 
         In the same order.
@@ -106,13 +106,13 @@ class Debugger:
             arguments = (self._tool, "-nx", "-nh", "-batch", *settings, "-x", str(_SCRIPT), self._module)
             environment = environment_of(case, {VARIABLE: str(scratch / "switches"), "SHELL": "/bin/sh"})
             timeout = _GDB_START_S + (self._seconds + 1) * len(switches)
-            program = Program(arguments, case.folder, environment, Streams.KEPT, timeout, guarded=True)
+            program = CommandToRun(arguments, case.folder, environment, Streams.KEPT, timeout, guarded=True)
             ended = run(program, self._token)
             if ended.stopped is Stopped.CANCELLED:
                 raise Cancelled
             return self._tests(scratch, len(switches), ended)
 
-    def _tests(self, scratch: Path, count: int, ended: Ended) -> list[SwitchedTest]:
+    def _tests(self, scratch: Path, count: int, ended: ProgramEnded) -> list[SwitchedTest]:
         results = scratch / "results"
         runs = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
         if len(runs) < count:
@@ -126,7 +126,7 @@ class Debugger:
     def _test(self, found: SwitchedRun, output: Path) -> SwitchedTest:
         streams = [_head(output.with_name(f"{output.name}.{end}")) for end in ("out", "err")]
         stopped = Stopped.TIMEOUT if found["timeout"] else None
-        ended = Ended(found["code"], found["signal"], stopped, False, streams[0], streams[1], 0.0)
+        ended = ProgramEnded(found["code"], found["signal"], stopped, False, streams[0], streams[1], 0.0)
         return SwitchedTest(judge(self._case, ended)[0], found["switched"])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.processes.events import Stopped
-from suspectra.processes.runner import Program, run
+from suspectra.processes.runner import CommandToRun, run
 
 RECORDING = "__sanitizer_cov_trace_pc"
 """What each basic block calls first."""
@@ -87,7 +87,7 @@ class Disassembly:
             cause = "the decisions of a compiled program can't be found, as there is no objdump"
             raise EvidenceError(Problem(path, "", cause, "install binutils"))
         command = (tool, "-d", "-l", "-C", "--no-show-raw-insn", path)
-        ended = run(Program(command, os.sep, os.environ, timeout=_SECONDS), token)
+        ended = run(CommandToRun(command, os.sep, os.environ, timeout=_SECONDS), token)
         if ended.stopped is Stopped.OUTPUT:
             raise EvidenceError(
                 Problem(path, "", "it is too large to be disassembled", "choose a smaller test program")

@@ -12,8 +12,8 @@ import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
 from suspectra.c.paths.traced_program import TracedProgram
-from suspectra.c.paths.traced_run import TracedRun
-from suspectra.dependences.control import Calls, ControlDependences
+from suspectra.c.paths.traced_run import CTracedRun
+from suspectra.dependences.control import ControlDependences, NodeCalls
 from suspectra.paths.path import NO_BRANCH, Path
 from suspectra.program.dominance import control_dependences
 from suspectra.program.python.point_dependences import Lists, PointDependences
@@ -25,7 +25,7 @@ _ROUNDS = 8  # in which decisions that differ between two runs of a test are loo
 class Flow:
     """The control flow that some runs have in common."""
 
-    def __init__(self, program: TracedProgram, runs: Sequence[TracedRun]):
+    def __init__(self, program: TracedProgram, runs: Sequence[CTracedRun]):
         self._program = program
         self.successors: dict[int, list[int]] = {}
         ends: set[int] = set()
@@ -61,7 +61,7 @@ class Flow:
             (PointKind.DECISION,) * size, (None,) * size, Lists.from_lists(above), none, none, none, none, none
         )
 
-    def path(self, run: TracedRun, without: Collection[int] = ()) -> Path:
+    def path(self, run: CTracedRun, without: Collection[int] = ()) -> Path:
         """Make the path of a run: its decisions, when they were made, and its calls."""
         next_block = following(run)
         events = np.arange(len(run))
@@ -80,16 +80,16 @@ class Flow:
         number[order] = np.arange(len(order))
         return Path(run.node[order], number[reason[order]], decided[order])
 
-    def _reasons(self, run: TracedRun, entry: Ints) -> Ints:
+    def _reasons(self, run: CTracedRun, entry: Ints) -> Ints:
         """The event that each one is dynamically control dependent on."""
         calling = np.where(run.caller >= 0, run.node[run.caller], -1)
         caller = np.where(run.caller >= 0, run.call[run.caller], -1)
-        calls = Calls(np.where(run.is_entry, -1, run.node), run.call, entry, caller, calling)
+        calls = NodeCalls(np.where(run.is_entry, -1, run.node), run.call, entry, caller, calling)
         found = ControlDependences(self._table, calls).parent.astype(np.int64)
         own = np.where(run.is_entry, np.append(entry, -1)[caller[run.call]], entry[run.call])
         return np.where(found >= 0, found, np.where(own < np.arange(len(own)), own, -1))
 
-    def _outcomes(self, run: TracedRun, next_block: Ints) -> Ints:
+    def _outcomes(self, run: CTracedRun, next_block: Ints) -> Ints:
         """The arm of each decision; `NO_BRANCH` for other events, and for decisions that the run has not come to."""
         size = len(self._program.nodes)
         edges = {node * size + one: arm for node, arms in self._arms.items() for one, arm in arms.items()}
@@ -109,7 +109,7 @@ class Flow:
         return np.array([*known, False])
 
 
-def following(run: TracedRun) -> Ints:
+def following(run: CTracedRun) -> Ints:
     """Find for each block the next one of the same call.
 
     Of shape (events,).
@@ -131,7 +131,7 @@ def _dependent(chosen: Bools, reason: Ints) -> Bools:
     return chosen[:-1]
 
 
-def unsteady(program: TracedProgram, run: TracedRun, again: TracedRun) -> frozenset[int]:
+def unsteady(program: TracedProgram, run: CTracedRun, again: CTracedRun) -> frozenset[int]:
     """Find what differs between two runs of the same test, such as the order in a table with random numbers."""
     flow = Flow(program, [run, again])
     found: frozenset[int] = frozenset()

@@ -23,7 +23,7 @@ _FILE_BYTES = 64 << 20
 _MAX_STEPS = 200  # instructions between a decision's first jump and its arms
 
 
-class Switch(TypedDict):
+class GdbSwitch(TypedDict):
     """One run."""
 
     at: str
@@ -53,7 +53,7 @@ class Switches(TypedDict):
     """The beginning of the names of files with output; the rest is the number of the run, and ``.out`` or ``.err``."""
     arguments: str
     """Those of the program, as a shell understands them."""
-    switches: list[Switch]
+    switches: list[GdbSwitch]
     """The runs, in order."""
 
 
@@ -81,7 +81,7 @@ class _Runner:
     def _exited(self, event: Any) -> None:
         self._code = getattr(event, "exit_code", None)
 
-    def run(self, number: int, switch: Switch) -> SwitchedRun:
+    def run(self, number: int, switch: GdbSwitch) -> SwitchedRun:
         """Run it once."""
         gdb, wanted = self._gdb, self._wanted
         output = f"{wanted['output']}{number}"
@@ -117,7 +117,7 @@ class _Runner:
         ended_by = int(number_of_signal) if number_of_signal is not None else 0
         return {"code": self._code, "signal": ended_by, "timeout": late.is_set(), "switched": switched}
 
-    def _switch(self, switch: Switch) -> int:
+    def _switch(self, switch: GdbSwitch) -> int:
         """From the recorder's stop go on to the jump, in the same call, and take another arm; 1 if that was done."""
         gdb, frame_register = self._gdb, self._wanted["frame"]
         if gdb.selected_frame().name() != "suspectra_path_stop":

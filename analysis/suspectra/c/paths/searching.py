@@ -10,7 +10,7 @@ from suspectra.base.cancellation import Token
 from suspectra.base.english import are, first_of, many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.flow import Flow, unsteady
-from suspectra.c.paths.traced_run import TracedRun
+from suspectra.c.paths.traced_run import CTracedRun
 from suspectra.c.paths.traced_tests import TracedTests
 from suspectra.evidence.evidence import Verdict
 from suspectra.paths.report import PathReport
@@ -50,7 +50,7 @@ class CPathSearcher(ABC):
         Raises EvidenceError when nothing can be found out about the test.
         """
 
-    def failing_run(self) -> TracedRun:
+    def failing_run(self) -> CTracedRun:
         """Run the failing test twice.
 
         The first run. `left_out` and `events` are known afterwards.

@@ -16,9 +16,9 @@ from suspectra.base.location import Location
 from suspectra.c.paths.debugger import UNALTERED, Debugger, SwitchedTest, refuse_if_started_by_another
 from suspectra.c.paths.disassembly import Block
 from suspectra.c.paths.flow import following
-from suspectra.c.paths.gdb_script import Switch
+from suspectra.c.paths.gdb_script import GdbSwitch
 from suspectra.c.paths.searching import CPathSearcher, CPathSetting
-from suspectra.c.paths.traced_run import TracedRun
+from suspectra.c.paths.traced_run import CTracedRun
 from suspectra.evidence.evidence import Verdict
 from suspectra.paths.report import PathReport, ReportedPlace
 from suspectra.paths.searches.recorded_paths import truth
@@ -34,7 +34,7 @@ _GDB_S = 2.0
 
 
 @dataclass(frozen=True)
-class Decision:
+class CDecision:
     """A decision that a failing run has made."""
 
     node: int  # its number in the program
@@ -66,7 +66,7 @@ class Decision:
 class Turn(NamedTuple):
     """A decision that is to come out differently."""
 
-    decision: Decision
+    decision: CDecision
     time: int  # at which execution of its block, from 1; 0 for each
     to: int  # the block that is to come next; 0 for the other one of two than comes by itself
 
@@ -107,7 +107,7 @@ class CSwitching(CPathSearcher):
                     return
         yield self._report(None, complete=True)
 
-    def _decisions(self, run: TracedRun) -> list[Decision]:
+    def _decisions(self, run: CTracedRun) -> list[CDecision]:
         """The decisions of the program itself, the most suspicious ones first, and then the latest ones."""
         program = self.setting.tests.program
         next_block = following(run)
@@ -129,10 +129,10 @@ class CSwitching(CPathSearcher):
             )
             if times:
                 suspicion = _suspicion(self.setting.spectrum, place[1])
-                found.append((-suspicion, -int(events[-1]), Decision(number, block, *place, times, suspicion)))
+                found.append((-suspicion, -int(events[-1]), CDecision(number, block, *place, times, suspicion)))
         return [decision for *_, decision in sorted(found, key=lambda one: one[:2])]
 
-    def _debugger(self, decisions: list[Decision]) -> Debugger:
+    def _debugger(self, decisions: list[CDecision]) -> Debugger:
         tests = self.setting.tests
         if not decisions:
             cause = f"{self.setting.test} makes no decision in its program that could come out differently"
@@ -182,14 +182,14 @@ def _repaired(found: SwitchedTest) -> bool:
     return found.switched > 0 and found.verdict is Verdict.PASSED
 
 
-def _switch(debugger: Debugger, turn: Turn) -> Switch:
+def _switch(debugger: Debugger, turn: Turn) -> GdbSwitch:
     block = turn.decision.block
     to = block.arms[turn.to] if turn.to else 0
     at = debugger.at(block.address, turn.time)
-    return Switch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=to)
+    return GdbSwitch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=to)
 
 
-def _by_suspicion(decisions: list[Decision]) -> Iterator[Turn]:
+def _by_suspicion(decisions: list[CDecision]) -> Iterator[Turn]:
     """All turns, those first that are worth most: the square of the suspicion, less for each further turn.
 
     The square of Ochiai is the share of failing tests that execute a line, times their share among all that do.

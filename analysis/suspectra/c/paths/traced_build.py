@@ -11,8 +11,8 @@ from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.processes.events import Ended
-from suspectra.processes.runner import Program, run
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, run
 
 RECORDER = Path(__file__).with_name("recorder.c")
 """What the compiled program calls."""
@@ -131,10 +131,10 @@ class TracedBuild:
             f"set({name} {_quoted(value)} CACHE STRING {_quoted('')})\n" for name, value in sorted(settings.items())
         )
 
-    def _run(self, command: Sequence[str], token: Token) -> Ended:
+    def _run(self, command: Sequence[str], token: Token) -> ProgramEnded:
         cure = f"install it: apt-get install {command[0]}" if command[0] == "cmake" else "install the compiler"
         token.check()
-        ended = run(Program(tuple(command), str(self._own), os.environ, cure=cure), token)
+        ended = run(CommandToRun(tuple(command), str(self._own), os.environ, cure=cure), token)
         token.check()  # it may have ended by itself meanwhile
         if ended.status:
             words = (ended.stderr or ended.stdout).decode("utf-8", "replace").splitlines()

@@ -11,7 +11,7 @@ import numpy as np
 
 from suspectra.base.cancellation import Token
 from suspectra.base.location import Location
-from suspectra.c.paths.conditions import CONDITION, Condition, Conditions
+from suspectra.c.paths.conditions import CONDITION, CCondition, Conditions
 from suspectra.c.paths.disassembly import UNKNOWN, Block, Disassembly, SourceLine
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.evidence.sources import SourceReader
@@ -121,7 +121,7 @@ class TracedProgram:
         file = self._file(line)
         return None if file is None or self._paths.is_test(file) else (kind, Location(file, line.line, line.line))
 
-    def _condition(self, line: SourceLine) -> Condition | None:
+    def _condition(self, line: SourceLine) -> CCondition | None:
         file = self._file(line)
         if file is None:
             return None

@@ -22,7 +22,7 @@ _Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class TracedRun:
+class CTracedRun:
     """The blocks and functions that a run executed, in order; one thread after the other."""
 
     node: Ints  # the number that the program gives to what is executed; shape (events,)
@@ -37,12 +37,12 @@ class TracedRun:
         return len(self.node)
 
     @classmethod
-    def read(cls, folder: Path, program: TracedProgram) -> TracedRun:
+    def read(cls, folder: Path, program: TracedProgram) -> CTracedRun:
         """Read what the recorder in a program has written.
 
         The threads in the order in which they began.
         """
-        parts: list[TracedRun] = []
+        parts: list[CTracedRun] = []
         for file in sorted(folder.glob("*.path")):
             process = file.name.split("-")[1]
             parts.append(_thread(np.fromfile(file, np.uint64), _mappings(folder / f"{process}.maps"), program))
@@ -57,7 +57,7 @@ def _mappings(file: Path) -> list[tuple[int, int, str]]:
     return [(int(match[1], 16), int(match[2], 16), match[3]) for match in map(_MAPPING.match, lines) if match]
 
 
-def _thread(words: _Words, mappings: list[tuple[int, int, str]], program: TracedProgram) -> TracedRun:
+def _thread(words: _Words, mappings: list[tuple[int, int, str]], program: TracedProgram) -> CTracedRun:
     """The events of one thread."""
     empty = np.flatnonzero(words == 0)
     words = words[: empty[0]] if len(empty) else words
@@ -85,7 +85,7 @@ def _thread(words: _Words, mappings: list[tuple[int, int, str]], program: Traced
         last[depth[first]] = np.arange(len(first))
         open_ = last[1 : int(depth[-1]) + 1]
         returned[open_[open_ >= 0]] = False
-    return TracedRun(node, is_entry, call, caller, returned, complete)
+    return CTracedRun(node, is_entry, call, caller, returned, complete)
 
 
 def _last_at_depth(begins: Bools, depth: Ints) -> Ints:
@@ -106,12 +106,12 @@ def _caller(first: Ints, depth: Ints) -> Ints:
     return np.where((place >= 0) & (found // size == depth[first] - 1), found % size, -1)
 
 
-def _joined(parts: list[TracedRun]) -> TracedRun:
+def _joined(parts: list[CTracedRun]) -> CTracedRun:
     """One thread after the other."""
     none = np.zeros(0, np.int64)
     events = np.cumsum([0, *map(len, parts)]).tolist()
     calls = np.cumsum([0, *(len(part.caller) for part in parts)]).tolist()
-    return TracedRun(
+    return CTracedRun(
         np.concatenate([none, *(part.node for part in parts)]),
         np.concatenate([none > 0, *(part.is_entry for part in parts)]),
         np.concatenate([none, *(part.call + at for part, at in zip(parts, calls, strict=False))]),

@@ -12,12 +12,12 @@ from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.traced_program import TracedProgram
-from suspectra.c.paths.traced_run import MAX_EVENTS, TracedRun
+from suspectra.c.paths.traced_run import MAX_EVENTS, CTracedRun
 from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.run import modify
 from suspectra.evidence.evidence import Verdict
 from suspectra.processes.events import Stopped
-from suspectra.processes.runner import Program, memory_folder, run
+from suspectra.processes.runner import CommandToRun, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
 
 MAX_SECONDS = 60.0
@@ -28,7 +28,7 @@ class TracedTest(NamedTuple):
     """A run of a test."""
 
     verdict: Verdict  # how it ended
-    run: TracedRun  # what it executed
+    run: CTracedRun  # what it executed
     seconds: float  # how long it took
 
 
@@ -73,12 +73,12 @@ class TracedTests:
             recording = {"SUSPECTRA_PATH": f"{notes}{os.sep}", "SUSPECTRA_PATH_EVENTS": str(MAX_EVENTS)}
             environment = environment_of(case, recording)
             argv = tuple(word.replace("{scratch}", str(scratch)) for word in case.argv)
-            ended = run(Program(argv, case.folder, environment, timeout=seconds), self._token)
+            ended = run(CommandToRun(argv, case.folder, environment, timeout=seconds), self._token)
             if ended.stopped is Stopped.CANCELLED:
                 raise Cancelled
             if ended.stopped is Stopped.TIMEOUT:
                 seconds_until(end)
-            found = TracedRun.read(notes, self.program)
+            found = CTracedRun.read(notes, self.program)
         if not found.complete:
             cause = f"{name} executes more than {MAX_EVENTS:,} basic blocks"
             raise EvidenceError(Problem("", "", cause, "let the test do less, or choose another one"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Verdict
-from suspectra.processes.events import Ended, Stopped
+from suspectra.processes.events import ProgramEnded, Stopped
 
 MAX_SHOWN = 120
 """How much of a line of output a message shows, in bytes."""
@@ -55,7 +55,7 @@ class CCase:
     problem: str = ""  # why it can't be run; empty if it can
 
 
-def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
+def judge(case: CCase, ended: ProgramEnded) -> tuple[Verdict, str]:
     """Judge a test, as CTest does.
 
     A crash or a time-out always fails. A pass pattern replaces the exit code, a fail pattern overrides both, and

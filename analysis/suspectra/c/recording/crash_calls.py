@@ -15,7 +15,7 @@ from typing import NamedTuple
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.failure_text import NamedLine
 from suspectra.evidence.source_paths import SYSTEM
-from suspectra.processes.runner import Program, run
+from suspectra.processes.runner import CommandToRun, run
 
 CALLS_FILE = "calls"
 """The file's name in a test's scratch folder."""
@@ -29,7 +29,7 @@ _MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
 
 
-class Call(NamedTuple):
+class CrashedCall(NamedTuple):
     """A call on the stack of a crash."""
 
     file: str  # the program or library with the code
@@ -68,7 +68,7 @@ class CrashCalls:
             return []
         command = (tool, "-f", "-C", "-i", "-a", "-e", module, *map(hex, addresses))
         try:
-            done = run(Program(command, os.sep, os.environ, timeout=_ADDR2LINE_TIMEOUT_S))
+            done = run(CommandToRun(command, os.sep, os.environ, timeout=_ADDR2LINE_TIMEOUT_S))
         except EvidenceError as error:
             self._report(error.problem, problems)
             return []
@@ -86,7 +86,7 @@ class CrashCalls:
                 problems.append(problem)
 
 
-def calls_in_files(text: str) -> list[Call]:
+def calls_in_files(text: str) -> list[CrashedCall]:
     """Parse the output of the crash handler. Calls in code that is not in a file are left out.
 
     Innermost first, without the calls of the handler itself.
@@ -103,7 +103,7 @@ def calls_in_files(text: str) -> list[Call]:
         at = address if address == first else address - 1
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
-            calls.append(Call(path, at if _is_fixed(path) else at - starts[path]))
+            calls.append(CrashedCall(path, at if _is_fixed(path) else at - starts[path]))
     return calls
 
 

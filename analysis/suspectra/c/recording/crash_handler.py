@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from suspectra.base.errors import Problem
-from suspectra.processes.runner import Program, run
+from suspectra.processes.runner import CommandToRun, run
 
 HANDLER = Path(__file__).with_name("crash_handler.c")
 """The source of the crash handler, which may also be linked into a program."""
@@ -34,7 +34,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     with tempfile.TemporaryDirectory(dir=built.parent) as unfinished:
         library = os.path.join(unfinished, "crash-handler.so")
         command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), "-ldl"]
-        done = run(Program(tuple(command), unfinished, os.environ))
+        done = run(CommandToRun(tuple(command), unfinished, os.environ))
         if done.status:
             words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or compiler
             cause = f"the crash handler can't be built: {words}"

@@ -24,7 +24,7 @@ from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.gcovr_settings import GcovrSettings, read_settings
 from suspectra.evidence.formats.gcov_json import load_json
-from suspectra.processes.runner import Program, run
+from suspectra.processes.runner import CommandToRun, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.program.c.files import parse_notes, written_by
 from suspectra.program.c.object import Compiler
@@ -43,7 +43,7 @@ _ERROR = re.compile(r"(?:\(ERROR\)|gcovr: error:|error:)\s*(\S.*)|^\w*Error: (\S
 
 
 @dataclass(frozen=True)
-class Measured:
+class GcovrObject:
     """One object file: its notes, and its profile if a test ran it."""
 
     notes: str  # the `.gcno` file
@@ -96,17 +96,17 @@ class Gcovr:
             raise EvidenceError(Problem("", names[0], cause, cure))
         return found
 
-    def read(self, objects: Sequence[Measured]) -> list[dict[str, Any]]:
+    def read(self, objects: Sequence[GcovrObject]) -> list[dict[str, Any]]:
         """Run gcovr on some objects, once for each combination of gcov and folder.
 
         Raises EvidenceError when gcovr failed, or a program that it needs is missing.
         """
-        groups: dict[tuple[str, str], list[Measured]] = {}
+        groups: dict[tuple[str, str], list[GcovrObject]] = {}
         for measured in objects:
             groups.setdefault((self.gcov(measured.compiler), measured.folder), []).append(measured)
         return [file for (gcov, folder), group in groups.items() for file in self._report(gcov, folder, group)]
 
-    def _report(self, gcov: str, folder: str, objects: Sequence[Measured]) -> list[dict[str, Any]]:
+    def _report(self, gcov: str, folder: str, objects: Sequence[GcovrObject]) -> list[dict[str, Any]]:
         with ScratchFolder() as folder_of_report:
             scratch = str(folder_of_report)
             profiles = os.path.join(scratch, "profiles")
@@ -129,7 +129,7 @@ class Gcovr:
         argv += [f"--config={nothing}", f"--root={scratch}", f"--json={report}", f"--gcov-executable={gcov}"]
         argv += [f"--gcov-object-directory={folder}", *self.settings.arguments(self.workspace), profiles]
         environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
-        ended = run(Program(tuple(argv), self.workspace, environment, timeout=TIMEOUT_S), self.cancel)
+        ended = run(CommandToRun(tuple(argv), self.workspace, environment, timeout=TIMEOUT_S), self.cancel)
         if ended.code:
             raise self._failed(gcov, ended.stderr.decode("utf-8", "replace"))
         if ended.code is None:
@@ -150,7 +150,7 @@ class Gcovr:
         )
 
 
-def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
+def measured_object(notes: str, profile: str, roots: Sequence[str]) -> GcovrObject:
     """Find out which compiler wrote the notes of an object, and where it ran.
 
     Its folder is empty if the folder no longer exists.
@@ -160,12 +160,12 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
     data = Path(notes).read_bytes()
     compiler, folder = written_by(data, notes)
     if not compiler.known:
-        return Measured(notes, compiler, "", profile)  # since gcc 14, gcov needs no sources
+        return GcovrObject(notes, compiler, "", profile)  # since gcc 14, gcov needs no sources
     relative = [source for source in parse_notes(data, notes).sources if not os.path.isabs(source)]
     if not relative:
-        return Measured(notes, compiler, "", profile)
+        return GcovrObject(notes, compiler, "", profile)
     folder = folder or _folder_of(relative[0], notes, roots)
-    return Measured(notes, compiler, folder if os.path.isdir(folder) else "", profile)
+    return GcovrObject(notes, compiler, folder if os.path.isdir(folder) else "", profile)
 
 
 def _folder_of(source: str, notes: str, roots: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.c.recording.gcovr import Gcovr, Measured, measured_object
+from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.c.writer import CRecorder
@@ -51,7 +51,7 @@ class ProfileReader:
         self.objects: dict[str, int] = {}
         self.readers: set[str] = set()
         """Descriptions of the readers that were used."""
-        self._described: dict[str, Measured] = {}
+        self._described: dict[str, GcovrObject] = {}
         self._digests: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -60,7 +60,7 @@ class ProfileReader:
 
         Counters by object, or gcovr's report if gcovr read the profiles.
         """
-        measured: list[tuple[Measured, str]] = []
+        measured: list[tuple[GcovrObject, str]] = []
         for path in profile_files(prefix):
             there = os.sep + os.path.relpath(path, prefix)
             try:
@@ -76,13 +76,15 @@ class ProfileReader:
                 problems.append(error.problem)
         return TestData(self._counters(measured, problems))
 
-    def _describe(self, notes: str, profile: str) -> Measured:
+    def _describe(self, notes: str, profile: str) -> GcovrObject:
         known = self._described.get(notes)
         if known is None:
             known = self._described[notes] = measured_object(notes, "", self.notes.roots)
-        return Measured(known.notes, known.compiler, known.folder, profile)
+        return GcovrObject(known.notes, known.compiler, known.folder, profile)
 
-    def _by_gcovr(self, measured: Sequence[Measured], others: Sequence[Measured], problems: list[Problem]) -> TestData:
+    def _by_gcovr(
+        self, measured: Sequence[GcovrObject], others: Sequence[GcovrObject], problems: list[Problem]
+    ) -> TestData:
         files = self.gcovr.read(measured)
         sources = sorted(gcovr_table(files, self.paths, self.recorder.recording.log))
         built = max(os.stat(one.notes).st_mtime_ns for one in measured)
@@ -112,7 +114,7 @@ class ProfileReader:
                     self._digests[path] = hashlib.sha256(file.read()).hexdigest()
             return self._digests[path]
 
-    def _counters(self, measured: Sequence[tuple[Measured, str]], problems: list[Problem]) -> dict[int, bytes]:
+    def _counters(self, measured: Sequence[tuple[GcovrObject, str]], problems: list[Problem]) -> dict[int, bytes]:
         """The counters of every object that a test ran, by the object's index."""
         counters: dict[int, bytes] = {}
         for one, there in measured:

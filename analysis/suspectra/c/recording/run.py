@@ -22,7 +22,7 @@ from suspectra.c.recording.crash_calls import CALLS_FILE, CrashCalls
 from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler
 from suspectra.c.recording.gcovr import Gcovr
 from suspectra.c.recording.profiles import ProfileReader, TestData
-from suspectra.c.recording.schedule import Schedule
+from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
 from suspectra.evidence.c.builder import merged
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS
@@ -33,8 +33,8 @@ from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, c_failure
 from suspectra.evidence.formats.outcomes import Outcomes, failure_texts, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
-from suspectra.processes.events import Ended, Stopped
-from suspectra.processes.runner import Program, memory_folder, run
+from suspectra.processes.events import ProgramEnded, Stopped
+from suspectra.processes.runner import CommandToRun, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.log.stack import Stack
@@ -155,7 +155,7 @@ class _Session:
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
     ) -> tuple[list[TestResult], list[Problem]]:
         """Run all cases and return their results."""
-        schedule = Schedule(cases)
+        schedule = TestSchedule(cases)
         results: list[TestResult] = []
         problems: list[Problem] = []
         running: dict[Future[tuple[TestResult | None, list[Problem]]], CCase] = {}
@@ -194,7 +194,7 @@ class _Session:
         argv = tuple(word.replace("{scratch}", scratch) for word in case.argv)
         environment = self._environment(case, prefix)
         try:
-            ended = run(Program(argv, case.folder, environment, timeout=case.timeout, cure=_CURE), self.stop)
+            ended = run(CommandToRun(argv, case.folder, environment, timeout=case.timeout, cure=_CURE), self.stop)
         except EvidenceError as error:
             return self._not_run(case, error.problem.cause, [error.problem])
         if ended.stopped is Stopped.CANCELLED:
@@ -216,7 +216,7 @@ class _Session:
         return result, problems
 
     def _stack(
-        self, case: CCase, ended: Ended, result: TestResult, scratch: str, problems: list[Problem]
+        self, case: CCase, ended: ProgramEnded, result: TestResult, scratch: str, problems: list[Problem]
     ) -> Stack | None:
         """The stack of a failed or crashed test, as far as it is known."""
         unknown: list[Problem] = []
@@ -250,7 +250,7 @@ class _Session:
             )
         return environment
 
-    def _result(self, case: CCase, ended: Ended, scratch: str) -> TestResult:
+    def _result(self, case: CCase, ended: ProgramEnded, scratch: str) -> TestResult:
         verdict, message = judge(case, ended)
         location = case.location
         report = case.report.replace("{scratch}", scratch)
@@ -367,7 +367,7 @@ _NO_PROFILE = " and left no profile"
 _LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
 
 
-def _complaints(case: CCase, ended: Ended) -> list[Problem]:
+def _complaints(case: CCase, ended: ProgramEnded) -> list[Problem]:
     """The messages of the profiling runtime on standard error about profiles that it could not write or merge."""
     found = dict.fromkeys(match[1].decode("utf-8", "replace").strip() for match in _LIBGCOV.finditer(ended.stderr))
     cure = "build everything again with one compiler; let no two programs share an object that they build differently"
@@ -377,7 +377,9 @@ def _complaints(case: CCase, ended: Ended) -> list[Problem]:
     ]
 
 
-def _about_the_end(case: CCase, ended: Ended, result: TestResult, measured: bool, handled: bool) -> list[Problem]:
+def _about_the_end(
+    case: CCase, ended: ProgramEnded, result: TestResult, measured: bool, handled: bool
+) -> list[Problem]:
     if not (ended.signal or ended.stopped is Stopped.TIMEOUT) or not result.verdict.counted:
         return []
     way = result.message.partition(":")[0] if ended.stopped else f"was ended by {signal_name(ended.signal or 0)}"

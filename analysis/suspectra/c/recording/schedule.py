@@ -9,7 +9,7 @@ from suspectra.c.recording.case import CCase
 from suspectra.evidence.evidence import TestResult, Verdict
 
 
-class Schedule:
+class TestSchedule:
     """Chooses the next test. It runs after the tests it depends on, and never at the same time as one with the same
     lock.
     """

@@ -18,7 +18,7 @@ from suspectra.c.recording.case import CCase
 from suspectra.c.recording.suite import CSuite, located
 from suspectra.evidence.formats.outcomes import parse_xml
 from suspectra.processes.events import Stopped
-from suspectra.processes.runner import Program, run
+from suspectra.processes.runner import CommandToRun, run
 
 LISTING_TIMEOUT_S = 60.0
 """For a program to list its tests: one that takes longer probably runs them."""
@@ -302,7 +302,7 @@ def _program_suite(
 def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
     """The output of a command that lists tests."""
     environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # listing tests must not write a profile
-    ended = run(Program(tuple(command), folder, environment, timeout=LISTING_TIMEOUT_S, cure=cure))
+    ended = run(CommandToRun(tuple(command), folder, environment, timeout=LISTING_TIMEOUT_S, cure=cure))
     if ended.stopped is Stopped.TIMEOUT:
         cause = f"it did not list its tests within {LISTING_TIMEOUT_S} s"
         raise EvidenceError(Problem(command[0], "", cause, cure))

@@ -11,7 +11,7 @@ from suspectra.base.arrays import Ints
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
-from suspectra.evidence.c.tables import CTables, Measured, read_objects
+from suspectra.evidence.c.tables import CTables, TestRow, read_objects
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c.object import CObject
@@ -45,7 +45,7 @@ class CAssembler:
         self._damage: list[Problem] = []
         self._objects: dict[str, CObject] = {}
         self._known_facts: tuple[Mapping[str, str], Exclusions] = {}, NO_EXCLUSIONS
-        self._measured: dict[tuple[str, Hashable], Measured] = {}
+        self._measured: dict[tuple[str, Hashable], TestRow] = {}
 
     def evidence(
         self,
@@ -113,7 +113,7 @@ def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
 
 
 def _not_conserved(
-    source: str, tables: CTables, profiles: Sequence[TestProfile], measured: Sequence[Measured]
+    source: str, tables: CTables, profiles: Sequence[TestProfile], measured: Sequence[TestRow]
 ) -> list[Problem]:
     names = [p.result.name for p, one in zip(profiles, measured, strict=True) if not one.conserved]
     if not names or all(compiled.compiler.is_clang for compiled in tables.objects.values()):

@@ -19,7 +19,7 @@ from suspectra.runs.measured_file import MeasuredFile
 _NOTHING = SourceLines(())
 
 
-class ChangesSincePass:
+class CChangesSincePass:
     """Compares the sources of last passes with the present ones."""
 
     def __init__(self) -> None:

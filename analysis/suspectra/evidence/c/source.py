@@ -15,7 +15,7 @@ from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.evidence.c.builder import CAssembler, TestProfile
-from suspectra.evidence.c.changes import ChangesSincePass
+from suspectra.evidence.c.changes import CChangesSincePass
 from suspectra.evidence.c.lines import CLineTables
 from suspectra.evidence.c.recorded_file import CRecordedFile
 from suspectra.evidence.c.store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
@@ -54,7 +54,7 @@ class CRecordingSource:
         self._was_torn = False
         self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
         self._damaged: list[str] = []
-        self._changes = ChangesSincePass()
+        self._changes = CChangesSincePass()
         self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
 
     def watched(self) -> Sequence[str]:

@@ -28,7 +28,7 @@ from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import open_regular, read_regular
-from suspectra_recorder.log.history import Ended, from_newest_runs, passes
+from suspectra_recorder.log.history import EndedTest, from_newest_runs, passes
 
 FOLDER = Path(".suspectra", "recording-c")
 """Relative to the workspace."""
@@ -206,7 +206,7 @@ class CRecording:
     def last_passes(self) -> dict[str, LastPass]:
         """The last pass of each test that does not pass now, as far as passes of so many runs are kept."""
         known = {name: test.last_pass for name, test in self.tests.items() if test.last_pass and not test.passed}
-        kept = from_newest_runs(Ended(name, one.run, True, str(one.run)) for name, one in known.items())
+        kept = from_newest_runs(EndedTest(name, one.run, True, str(one.run)) for name, one in known.items())
         return {ended.name: known[ended.name] for ended in kept}
 
     def digests_of(self, ran: StoredTest | LastPass) -> dict[str, str]:

@@ -25,7 +25,7 @@ AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class TestRow:
     """The row of one test."""
 
     row: Row  # sorted indices of elements; shape (executed,)
@@ -64,7 +64,7 @@ class CTables:
         self._lay_out_edges()
         self.problems = (*self._optimised(), *self._compiled_by_clang())
 
-    def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
+    def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[TestRow]:
         """Compute the rows of tests from their counters.
 
         In the order of `profiles`.
@@ -73,7 +73,7 @@ class CTables:
         parts = (self._measure(profiles[at : at + step]) for at in range(0, len(profiles), step))
         return [measured for part in parts for measured in part]
 
-    def _measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
+    def _measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[TestRow]:
         counters = np.zeros((len(profiles), self.flow.counters), np.int64)
         for row, profile in zip(counters, profiles, strict=True):
             for path, values in profile.items():
@@ -88,7 +88,7 @@ class CTables:
         result = []
         for hits, counts, sound in zip(np.ascontiguousarray(executed), traversed, conserved.tolist(), strict=True):
             edge_row = np.flatnonzero(counts).astype(np.int32)
-            result.append(Measured(np.flatnonzero(hits).astype(np.int32), edge_row, counts[edge_row], sound))
+            result.append(TestRow(np.flatnonzero(hits).astype(np.int32), edge_row, counts[edge_row], sound))
         return result
 
     def _lay_out_functions(self) -> None:

@@ -14,7 +14,7 @@ from suspectra.base.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.logs.logged_sources import LoggedSources, read_log
-from suspectra.runs.experiment import Experiment, Outcome
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
 
 FOLDER, NAME = "experiments", "log.jsonl"
 LOG = f".suspectra/{FOLDER}/{NAME}"
@@ -118,7 +118,7 @@ def _experiment(entry: Any) -> Experiment | None:
             return None
         values[field.name] = value
     try:
-        values["outcome"] = Outcome(values["outcome"])
+        values["outcome"] = ExperimentOutcome(values["outcome"])
     except ValueError:
         return None
     return Experiment(**values)

@@ -19,7 +19,7 @@ from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles
 from suspectra_recorder.log.locks import is_locked
-from suspectra_recorder.log.reader import LogReader, Outcome, RecordedTest, Run, Shared, Source
+from suspectra_recorder.log.reader import LoggedOutcome, LoggedRun, LogReader, RecordedTest, Shared, Source
 
 _UNFINISHED = ("empty file", "torn frame")
 _MAX_LOG = 1 << 30
@@ -99,7 +99,7 @@ class Log(LogReader):
             stream.seek(self.offset)
             return _read(stream)
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         """Begin a section."""
         section = Section(run.name, run.started, python=run.python, packages=run.packages, command=run.command)
         self.sections.append(section)
@@ -154,7 +154,7 @@ def _read(stream: BinaryIO) -> bytes:
     return data.getvalue()
 
 
-def _test_result(name: str, outcome: Outcome) -> TestResult:
+def _test_result(name: str, outcome: LoggedOutcome) -> TestResult:
     location = None
     if outcome.location is not None:
         file, line = outcome.location

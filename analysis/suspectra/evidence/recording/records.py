@@ -13,7 +13,7 @@ from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.history import Ended, passes
+from suspectra_recorder.log.history import EndedTest, passes
 from suspectra_recorder.log.stack import Stack
 
 EMPTY = np.zeros(0, np.int32)
@@ -50,10 +50,10 @@ class Record:
     decoded: Rows | None = None  # the rows in the columns of the current layout, once they are decoded
 
     @cached_property
-    def ended(self) -> Ended:
+    def ended(self) -> EndedTest:
         """How it ended, which says whether the sources were right."""
         passed = passes(self.result.verdict.value, flaky=self.result.flaky)
-        return Ended(self.result.name, self.time, passed, self.section.run)
+        return EndedTest(self.result.name, self.time, passed, self.section.run)
 
     @cached_property
     def key(self) -> tuple[str, int]:

@@ -22,12 +22,12 @@ from suspectra.output.agents.answers import (
     FailingTestsAnswer,
     FailureAnswer,
     GroupAnswer,
-    Outcome,
+    OutcomeCounts,
     RankingAnswer,
 )
 from suspectra.output.agents.bounded import MAX_PROBLEM, NOTICE, as_data, as_place, fitted
 from suspectra.output.explanation import element_at
-from suspectra.output.rankings.ranking import Entry, Listing, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
 from suspectra.report import RankedReport
 from suspectra.selection.selection import Selection
 from suspectra.spectrum import Counts
@@ -86,7 +86,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
     }
 
 
-def _reason(listing: Listing, entry: Entry) -> str:
+def _reason(listing: Listing, entry: RankingEntry) -> str:
     """That a suspect changed, and what else speaks for it besides the counts."""
     badge = change_in_words(entry)
     changed = f"{badge[0].upper()}{badge[1:]}." if badge else ""
@@ -228,7 +228,7 @@ def _executed(failing: int, passing: int, counts: Counts) -> str:
     return f"{failing} of {counts.failed} failing, {passing} of {counts.passed} passing"
 
 
-def _outcome(ranking: Listing) -> Outcome:
+def _outcome(ranking: Listing) -> OutcomeCounts:
     counts = ranking.report.spectrum.counts
     return {"failed": counts.failed, "passed": counts.passed}
 

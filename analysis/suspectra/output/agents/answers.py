@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
 
-class Outcome(TypedDict):
+class OutcomeCounts(TypedDict):
     """How many tests failed and passed."""
 
     failed: int
@@ -39,7 +39,7 @@ class RankingAnswer(TypedDict):
     """Which lines are suspicious; ``changed_besides`` is what changed and is not among the lines that tests execute."""
 
     notice: str
-    tests: Outcome
+    tests: OutcomeCounts
     changed_besides: list[str]
     groups: list[GroupAnswer]
     more_groups: int
@@ -80,7 +80,7 @@ class FailingTestsAnswer(TypedDict):
     """Which tests fail; ``errors`` are what kept tests from being collected."""
 
     notice: str
-    tests: Outcome
+    tests: OutcomeCounts
     groups: list[FailingGroupAnswer]
     more_groups: int
     errors: list[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from suspectra.causes.report import CauseReport, State
+from suspectra.causes.report import CauseReport, CauseState
 from suspectra.output.pictures.slice import GAP, HIGH, MARGIN, SPACE, WIDE, box_of, picture
 from suspectra.output.slices import LineOf
 from suspectra.output.terminal import safe
@@ -27,9 +27,9 @@ def cause_svg(reports: Sequence[CauseReport], line_of: LineOf) -> str:
     return picture(title, width, height, parts)
 
 
-def _shown(report: CauseReport) -> list[State | int]:
+def _shown(report: CauseReport) -> list[CauseState | int]:
     """The states of the chain, and how many are left out between them."""
-    chain: list[State | int] = list(report.chain or report.roots[:1])
+    chain: list[CauseState | int] = list(report.chain or report.roots[:1])
     if len(chain) <= _MAX_STATES:
         return chain
     half = _MAX_STATES // 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from suspectra.base.english import ordinal
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
-from suspectra.dependences.slices import Branch, Slice, Step
+from suspectra.dependences.slices import Slice, SliceBranch, SliceStep
 from suspectra.output.terminal import fit, safe
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class _Box:
-    step: Step
+    step: SliceStep
     level: int
     x: float
     y: float
@@ -120,9 +120,9 @@ def _title(found: Slice) -> str:
     return f"{what}: {safe(found.trace.test)}"
 
 
-def _rows(found: Slice, limit: int) -> Iterator[list[Branch]]:
+def _rows(found: Slice, limit: int) -> Iterator[list[SliceBranch]]:
     """The steps by their distance from the roots, as far as they fit."""
-    level: Sequence[Branch] = found.tree(4 * limit)
+    level: Sequence[SliceBranch] = found.tree(4 * limit)
     left = limit
     while level and left > 0:
         row = list(level[: min(_ROW, left)])
@@ -132,7 +132,7 @@ def _rows(found: Slice, limit: int) -> Iterator[list[Branch]]:
 
 
 def _edges(
-    rows: Sequence[Sequence[Branch]], boxes: Mapping[int, _Box], found: Slice
+    rows: Sequence[Sequence[SliceBranch]], boxes: Mapping[int, _Box], found: Slice
 ) -> Iterator[tuple[_Box, _Box, DependenceKind]]:
     """The branches of the tree, and values that are read besides: other decisions are above these already."""
     drawn: set[tuple[int, int]] = set()
@@ -147,7 +147,7 @@ def _edges(
                 yield (following, step, kind) if found.direction is Direction.BACKWARD else (step, following, kind)
 
 
-def _placed(rows: Sequence[Sequence[Step]], direction: Direction) -> dict[int, _Box]:
+def _placed(rows: Sequence[Sequence[SliceStep]], direction: Direction) -> dict[int, _Box]:
     """The roots of a backward slice are at the bottom, those of a forward slice at the top."""
     widest = max(map(len, rows), default=0)
     boxes = {}

@@ -26,7 +26,7 @@ from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.output.pictures.chain import STYLE as CHAIN_STYLE
 from suspectra.output.pictures.chain import Picture
-from suspectra.output.rankings.ranking import Entry, Listing, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
 from suspectra.output.rankings.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.report import RankedReport
@@ -148,7 +148,7 @@ def _groups(ranking: Listing, heat: Sequence[int], sources: Sources) -> Iterator
         }
 
 
-def _listed(number: int, entry: Entry, reason: str, sources: Sources) -> dict[str, object]:
+def _listed(number: int, entry: RankingEntry, reason: str, sources: Sources) -> dict[str, object]:
     folder, slash, name = entry["file"].rpartition("/")
     return {
         "number": number,

@@ -9,7 +9,7 @@ from typing import TextIO
 from suspectra.evidence.changes import changed_at_import
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.behaviours import behaviours
-from suspectra.output.rankings.ranking import Entry, Listing
+from suspectra.output.rankings.ranking import Listing, RankingEntry
 from suspectra.report import SubgraphReport
 from suspectra_recorder.log.stack import Stack
 
@@ -77,7 +77,7 @@ def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
     out.write("}")
 
 
-def _write_suspects(entries: Iterable[Entry], out: TextIO, indent: str) -> None:
+def _write_suspects(entries: Iterable[RankingEntry], out: TextIO, indent: str) -> None:
     out.write(f',\n{indent}"suspects": [')
     encode = json.JSONEncoder(allow_nan=False).encode
     separator = f"\n{indent} "

@@ -20,7 +20,7 @@ from suspectra.techniques.formulas import in_words
 MAX_SCORE = sys.float_info.max
 
 
-class Entry(TypedDict):
+class RankingEntry(TypedDict):
     """A listed suspect, with the field names of the JSON output."""
 
     file: str
@@ -108,7 +108,7 @@ class Listing:
         """Whether the ranking says of each element that it changed, shape (elements,)."""
         return self.report.spectrum.changed_for > 0
 
-    def beside_counts(self, entry: Entry) -> str:
+    def beside_counts(self, entry: RankingEntry) -> str:
         """The reason of a suspect, empty where it only repeats the counts."""
         counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts, only_read=entry["only_read"])
         return entry["reason"] if entry["reason"] != counts else ""
@@ -118,7 +118,7 @@ class Listing:
         """How many suspects are listed."""
         return len(self.report) if self.top is None else min(self.top, len(self.report))
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[RankingEntry]:
         """Iterate over the listed suspects, best first, with the field names of the JSON output.
 
         Whole columns are converted to Python numbers at once, as a report has as many entries as the project has
@@ -187,7 +187,7 @@ class Listing:
             }
 
 
-def change_in_words(entry: Entry) -> str:
+def change_in_words(entry: RankingEntry) -> str:
     """Say that a suspect changed before failing tests failed.
 
     Without a capital or a stop; empty where no change is known.

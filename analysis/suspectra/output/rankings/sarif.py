@@ -19,7 +19,7 @@ from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.failures import failed_in
 from suspectra.failure_groups.ranking import RankedGroup
-from suspectra.output.rankings.ranking import Entry, Listing, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
 from suspectra.output.rankings.table import rank_text, score_text
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
@@ -107,7 +107,7 @@ def _rule(info: TechniqueInfo) -> dict[str, object]:
     }
 
 
-def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], statements: int) -> dict[str, Any]:
+def _result(entry: RankingEntry, info: TechniqueInfo, tests: dict[str, TestResult], statements: int) -> dict[str, Any]:
     location: dict[str, object] = {"physicalLocation": _physical(entry["file"], entry["line"], entry["end_line"])}
     if entry["function"]:
         location["logicalLocations"] = [{"fullyQualifiedName": entry["function"], "kind": "function"}]
@@ -151,7 +151,7 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
     }
 
 
-def _level(entry: Entry) -> str:
+def _level(entry: RankingEntry) -> str:
     if not entry["ef"]:
         return "none"
     if entry["rank_best"] == 1:

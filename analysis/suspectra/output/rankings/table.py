@@ -9,7 +9,7 @@ from suspectra.base.english import enumeration, many
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
-from suspectra.output.rankings.ranking import MAX_SCORE, Entry, Listing, change_in_words
+from suspectra.output.rankings.ranking import MAX_SCORE, Listing, RankingEntry, change_in_words
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
@@ -91,7 +91,7 @@ def score_text(score: float) -> str:
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
 
 
-def location_text(entry: Entry) -> str:
+def location_text(entry: RankingEntry) -> str:
     """Format the file and the first line."""
     return f"{entry['file']}:{entry['line']}"
 
@@ -113,7 +113,7 @@ def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
     return widths
 
 
-def _cells(entry: Entry, sources: Sources) -> tuple[str, ...]:
+def _cells(entry: RankingEntry, sources: Sources) -> tuple[str, ...]:
     return (
         rank_text(entry["rank_best"], entry["rank_worst"]),
         score_text(entry["score"]),
@@ -144,17 +144,17 @@ def _without_parameters(function: str) -> str:
     return function
 
 
-def _coloured(line: str, entry: Entry, style: Style) -> str:
+def _coloured(line: str, entry: RankingEntry, style: Style) -> str:
     if entry["rank_best"] == 1:
         return style(line, "red")
     return style(line, "yellow") if entry["ef"] and entry["rank_best"] <= 10 else line
 
 
-def _reason(entry: Entry) -> tuple[int, str]:
+def _reason(entry: RankingEntry) -> tuple[int, str]:
     return entry["rank_best"], entry["reason"]
 
 
-def _tests(entry: Entry, columns: int) -> str:
+def _tests(entry: RankingEntry, columns: int) -> str:
     """As many names of failing tests as fit on the line, without folders."""
     names = entry["failing_tests"]
     if not names:

@@ -26,8 +26,8 @@ from suspectra.paths.inputs.tried_input import TriedRun, input_job
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.nearest_path import compare
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
-from suspectra.runs.experiment import Outcome
-from suspectra_recorder.experiments.exchange import CallByTest, Job
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.exchange import CallByTest, RunRequest
 
 MAX_TURNED = 3
 """Decisions that come out differently in a path."""
@@ -120,7 +120,7 @@ class InputSearch(PathSearcher):
             )
         yield self._report(failing, found, notes, complete=complete)
 
-    def job(self, run: TriedRun) -> Job:
+    def job(self, run: TriedRun) -> RunRequest:
         """The input of a run, with plain values."""
         assert self.failing is not None
         return self._job(self._changes(self.failing, run), symbolic=False)
@@ -131,8 +131,8 @@ class InputSearch(PathSearcher):
         """The run with the failing input as symbols."""
         name = self.setting.test.name
         watched = self._run({})
-        if watched is None or watched.answer.outcome is not Outcome.FAILED:
-            outcome = Outcome.CRASHED if watched is None else watched.answer.outcome
+        if watched is None or watched.answer.outcome is not ExperimentOutcome.FAILED:
+            outcome = ExperimentOutcome.CRASHED if watched is None else watched.answer.outcome
             raise unusable(name, outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
         require_recorded_failure(name, self.setting.test.exception, watched.answer)
         self._seconds = 2 * watched.answer.seconds + _EXTRA_S
@@ -142,7 +142,7 @@ class InputSearch(PathSearcher):
             self._whole = True
             plain = self._run({})
         failing = self._run({}, symbolic=True)
-        if plain is None or failing is None or failing.answer.outcome is not Outcome.FAILED:
+        if plain is None or failing is None or failing.answer.outcome is not ExperimentOutcome.FAILED:
             cause = f"{name} does not fail any more when it is run alone with the same input"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance or what ran before"))
         if not failing.parts:
@@ -231,7 +231,7 @@ class InputSearch(PathSearcher):
         (answer,) = self.setting.tests.machine(name).ask(name, [job], steps=MAX_EVENTS, seconds=self._seconds)
         return TriedRun.from_answer(answer, self.setting.paths)
 
-    def _job(self, given: Values, *, symbolic: bool) -> Job:
+    def _job(self, given: Values, *, symbolic: bool) -> RunRequest:
         return input_job(given, self._call, self._drawn, symbolic=symbolic, whole=self._whole)
 
     def _along(self, steering: Steering, failing: TriedRun, turned: tuple[int, ...]) -> TriedRun | None:
@@ -259,7 +259,10 @@ class InputSearch(PathSearcher):
         if not self._call:
             return run.passes and not run.rejected
         if failing.input["raised"]:
-            return not run.input["raised"] and run.answer.outcome in (Outcome.PASSED, Outcome.FAILED)
+            return not run.input["raised"] and run.answer.outcome in (
+                ExperimentOutcome.PASSED,
+                ExperimentOutcome.FAILED,
+            )
         call = f"{run.input['function']}({run.in_words})"
         if run.input["returned"]:
             ends = f"gives {run.input['result']}"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suspectra.dependences.exploration import Constraint, Values
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import Paths
-from suspectra.runs.experiment import Outcome
-from suspectra_recorder.experiments.exchange import Job, RunAnswer, TriedInput
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest, TriedInput
 
 KIND = "input"
 """The kind of these runs."""
@@ -23,14 +23,14 @@ REJECTED = frozenset({"UnsatisfiedAssumption", "HypothesisDeprecationWarning"})
 class TriedRun:
     """What came of a run."""
 
-    answer: Answer  # how it ended
+    answer: AlteredRunAnswer  # how it ended
     path: Path  # up to where the call returned that got the input
     constraints: tuple[Constraint, ...]  # what was asked of symbols
     positions: tuple[int, ...]  # for each constraint the event before which it was asked
     input: TriedInput  # what it got, and what the call gave
 
     @classmethod
-    def from_answer(cls, answer: RunAnswer, paths: Paths) -> TriedRun | None:
+    def from_answer(cls, answer: MachineRunAnswer, paths: Paths) -> TriedRun | None:
         """Read what a machine answered.
 
         None of a run that was ended from outside.
@@ -47,12 +47,12 @@ class TriedRun:
     @property
     def passes(self) -> bool:
         """Whether the test passes."""
-        return self.answer.outcome is Outcome.PASSED
+        return self.answer.outcome is ExperimentOutcome.PASSED
 
     @property
     def rejected(self) -> bool:
         """Whether the test does not accept the input."""
-        return self.answer.outcome is Outcome.SKIPPED or self.answer.exception in REJECTED
+        return self.answer.outcome is ExperimentOutcome.SKIPPED or self.answer.exception in REJECTED
 
     @property
     def parts(self) -> Values:
@@ -68,7 +68,7 @@ class TriedRun:
 
 def input_job(
     given: Mapping[str, int | float | str], call: int, drawn: str, *, symbolic: bool, whole: bool = False
-) -> Job:
+) -> RunRequest:
     """Ask for a run with another input."""
     numbers = {name: value for name, value in given.items() if isinstance(value, (int, float))}
     return {"kind": KIND, "given": numbers, "call": call, "drawn": drawn, "symbolic": symbolic, "whole": whole}

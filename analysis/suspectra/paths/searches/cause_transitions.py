@@ -26,12 +26,12 @@ from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.searches.nearest_path import not_passing
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS
-from suspectra.paths.searches.recorded_statements import RecordedRun, Statements
+from suspectra.paths.searches.recorded_statements import RecordedRun, RecordedStatements
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.paths.searches.state_pair import Side, StatePair
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transition_search import Transition, infection
-from suspectra.runs.experiment import Outcome
+from suspectra.runs.experiment import ExperimentOutcome
 
 MAX_PASSING = 5
 """Passing tests whose runs are compared with that of the failing one, to choose the one with most in common."""
@@ -49,7 +49,7 @@ class CauseTransitions(PathSearcher):
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self.statements = Statements()  # has recorded the runs
+        self.statements = RecordedStatements()  # has recorded the runs
         self.notes: list[str] = []  # what is to be said besides
         self._compared = 0
         self._harm: list[str] = []
@@ -166,7 +166,7 @@ class CauseTransitions(PathSearcher):
         except EvidenceError as error:
             self.problems.append(error.problem)
             return None
-        if run.answer.outcome is Outcome.PASSED:
+        if run.answer.outcome is ExperimentOutcome.PASSED:
             return Side.for_test(runs, test, run)
         self.problems.append(not_passing(test))
         return None
@@ -175,7 +175,7 @@ class CauseTransitions(PathSearcher):
         """Record the statements of the failing test, the same ones twice."""
         name = self.setting.test.name
         first, again = (self.statements.record(runs, name, TRACE_S) for _ in range(2))
-        if first.answer.outcome is not Outcome.FAILED:
+        if first.answer.outcome is not ExperimentOutcome.FAILED:
             raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
         require_recorded_failure(name, self.setting.test.exception, first.answer)
         if not len(first.path):

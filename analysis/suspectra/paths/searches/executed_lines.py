@@ -8,9 +8,9 @@ from typing import NamedTuple
 from suspectra.base.location import Location
 from suspectra.experiments.columns import read_column
 from suspectra.experiments.runs import Runs
-from suspectra_recorder.experiments.exchange import Job, RunAnswer
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
 
-LINES: Job = {"kind": "lines"}
+LINES: RunRequest = {"kind": "lines"}
 """The job that changes nothing, and notes the lines."""
 
 _MAX_STEPS = 10_000_000  # decisions that a run may make meanwhile
@@ -33,7 +33,7 @@ def executed_lines(runs: Runs, test: str, seconds: float) -> list[ExecutedLine]:
     return lines_of(answer)
 
 
-def lines_of(answer: RunAnswer) -> list[ExecutedLine]:
+def lines_of(answer: MachineRunAnswer) -> list[ExecutedLine]:
     """Read what a machine answered to the job `LINES`.
 
     In the order of the run.

@@ -17,14 +17,14 @@ from itertools import islice
 
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
 from suspectra.paths.distance import distance
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.paths.searches.turned_decisions import MAX_WINDOW, TurnableRun, Turns
-from suspectra.runs.experiment import Experiment, Outcome
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
 
 TECHNIQUE = "apg-decisions"
 """The name of this technique."""
@@ -117,7 +117,7 @@ class ForcedPaths(PathSearcher):
 
     def _answers(
         self, test: RepeatedTest, state: _State, size: int, limits: PathSearchLimits
-    ) -> Iterator[tuple[Turns, Answer]]:
+    ) -> Iterator[tuple[Turns, AlteredRunAnswer]]:
         """How the test ends with each set of some size, nearest first, until the time is up."""
         candidates = state.candidates(size)
         while chosen := list(islice(candidates, state.at_once)):
@@ -130,11 +130,11 @@ class ForcedPaths(PathSearcher):
                 return
             state.at_once = min(2 * state.at_once, BATCH)
 
-    def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: Answer) -> None:
+    def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: AlteredRunAnswer) -> None:
         """Compare the path of a run that passes with the failing one."""
         if "threads" not in answer.noted:  # its path was not asked for
             answer = test.alone(turns.confirmation)
-        if answer.outcome is not Outcome.PASSED:
+        if answer.outcome is not ExperimentOutcome.PASSED:
             return
         failing, paths = state.run.path, self.setting.paths
         path, condition = paths.path(answer.noted), _condition(turns, test.made(turns, answer))

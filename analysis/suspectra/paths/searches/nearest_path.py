@@ -19,8 +19,8 @@ from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport, ReportedPlace, grouped
 from suspectra.paths.searches.recorded_paths import truth
-from suspectra.paths.searches.search import Order, PathSearcher, PathSearchLimits, PathSetting
-from suspectra.runs.experiment import Outcome
+from suspectra.paths.searches.search import Nearness, PathSearcher, PathSearchLimits, PathSetting
+from suspectra.runs.experiment import ExperimentOutcome
 from suspectra.spectrum import Spectrum
 
 MAX_PASSING = 20
@@ -78,7 +78,7 @@ class NearPath(NamedTuple):
 class NearPaths:
     """The passing tests that were compared with a failing one, and what is to be said of them."""
 
-    def __init__(self, test: str, passing: Sequence[str], order: Order):
+    def __init__(self, test: str, passing: Sequence[str], order: Nearness):
         self.compared: list[NearPath] = []  # the tests that were compared, and pass when they run alone
         self._test, self._passing, self._order = test, tuple(passing), order
 
@@ -165,7 +165,7 @@ class NearPaths:
 
     def _key(self, one: NearPath) -> tuple[object, ...]:
         place, elsewhere = self._passing.index(one.test), one.shared == 0
-        if self._order is Order.LATEST:
+        if self._order is Nearness.LATEST:
             return elsewhere, one.nearness, one.differing, place
         return elsewhere, one.differing, one.nearness, place
 
@@ -184,7 +184,7 @@ class NearestPath(PathSearcher):
         def compared(name: str) -> NearPath | None:
             check()
             found = self.record(name, limits.end)
-            if found.answer.outcome is not Outcome.PASSED:
+            if found.answer.outcome is not ExperimentOutcome.PASSED:
                 return None
             return compare(failing, found.path, self.setting.paths, name)
 

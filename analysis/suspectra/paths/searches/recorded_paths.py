@@ -13,9 +13,9 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.base.cancellation import checked
 from suspectra.base.location import Location
-from suspectra.dependences.control import Calls, ControlDependences
+from suspectra.dependences.control import ControlDependences, NodeCalls
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiments.answers import Answer, answer_of
+from suspectra.experiments.answers import AlteredRunAnswer, answer_of
 from suspectra.experiments.columns import read_column
 from suspectra.experiments.runs import Runs
 from suspectra.paths.path import NO_BRANCH, Path
@@ -24,13 +24,13 @@ from suspectra.program.python.decision_texts import DecisionTexts
 from suspectra.program.python.point_dependences import PointDependences, joined
 from suspectra.program.python.points import Span
 from suspectra_recorder.experiments.decisions.call_marks import Body
-from suspectra_recorder.experiments.decisions.rewriting import Site
-from suspectra_recorder.experiments.exchange import Findings, Job, RunAnswer, ThreadColumns
+from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision
+from suspectra_recorder.experiments.exchange import Findings, MachineRunAnswer, RunRequest, ThreadColumns
 
-PATH: Job = {"kind": "path"}
+PATH: RunRequest = {"kind": "path"}
 """The job that changes nothing, and notes the path."""
 
-_Sites = tuple[str, int, Sequence[Site]]
+_Sites = tuple[str, int, Sequence[InstrumentedDecision]]
 _Bodies = tuple[str, int, Sequence[Body]]
 
 MAX_EVENTS = 10_000_000
@@ -55,7 +55,7 @@ class EventSite(NamedTuple):
 class RecordedPath(NamedTuple):
     """The path of a test."""
 
-    answer: Answer  # how the run ended
+    answer: AlteredRunAnswer  # how the run ended
     path: Path  # its decisions and calls. Statements are numbers of `Paths.places`
 
 
@@ -78,9 +78,9 @@ class Paths:
         (answer,) = runs.ask(test, [PATH], steps=MAX_EVENTS, seconds=seconds, end=end, keep=keep)
         return self.from_answer(answer)
 
-    def from_answer(self, answer: RunAnswer) -> RecordedPath:
+    def from_answer(self, answer: MachineRunAnswer) -> RecordedPath:
         """Read what a machine answered to a job like `PATH`."""
-        ended: RunAnswer = {
+        ended: MachineRunAnswer = {
             "outcome": answer["outcome"],
             "exception": answer["exception"],
             "seconds": answer["seconds"],
@@ -198,7 +198,7 @@ class _Program:
         point[decided] = self.decision_point[number[decided]]
         statement[decided] = self.decision_statement[number[decided]]
         statement[is_entry] = self.function_statement[functions[call[is_entry] - 1]]
-        calls = Calls(point, call, entry, caller, self._calling(functions, callers, lines))
+        calls = NodeCalls(point, call, entry, caller, self._calling(functions, callers, lines))
         reason = ControlDependences(self.points, calls).parent.astype(np.int64)
         # without a decision in its call the call itself is the reason, and for that the call from which it was made
         own = np.where(is_entry, entry[np.maximum(caller[call], 0)], entry[call])

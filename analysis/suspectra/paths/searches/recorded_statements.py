@@ -9,32 +9,39 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.location import Location
-from suspectra.experiments.answers import Answer, answer_of
+from suspectra.experiments.answers import AlteredRunAnswer, answer_of
 from suspectra.experiments.columns import read_column
 from suspectra.experiments.repeated_test import LEAST_SECONDS, LEAST_STEPS, STEPS_FACTOR, TIME_FACTOR
 from suspectra.experiments.runs import Runs
 from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS
 from suspectra.paths.structure import structural_path
-from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, Statement
-from suspectra_recorder.experiments.exchange import Job, MemoryChange, MemoryGraph, RunAnswer
+from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, MarkedStatement
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, MemoryChange, MemoryGraph, RunRequest
 
-STATEMENTS: Job = {"kind": "statements"}
+STATEMENTS: RunRequest = {"kind": "statements"}
 """The job that changes nothing, and notes the executed statements."""
 
 
 class GivenInput(Runs):
     """Runs tests with another input than their own."""
 
-    def __init__(self, runs: Runs, given: Job):
+    def __init__(self, runs: Runs, given: RunRequest):
         self._runs, self._given = runs, given
         self.workspace = runs.workspace
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
-    ) -> list[RunAnswer]:
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        keep: bool = False,
+    ) -> list[MachineRunAnswer]:
         """Run a test with the input once for each job."""
-        given: list[Job] = [{**job, "input": self._given} for job in jobs]
+        given: list[RunRequest] = [{**job, "input": self._given} for job in jobs]
         return self._runs.ask(test, given, steps=steps, seconds=seconds, end=end, keep=keep)
 
     def close(self) -> None:
@@ -44,11 +51,11 @@ class GivenInput(Runs):
 class RecordedRun(NamedTuple):
     """A run with the statements that it executed."""
 
-    answer: Answer  # how it ended
-    path: Path  # the executed statements. Their numbers are those of `Statements.locations`
+    answer: AlteredRunAnswer  # how it ended
+    path: Path  # the executed statements. Their numbers are those of `RecordedStatements.locations`
 
 
-class Statements:
+class RecordedStatements:
     """Records the statements that tests execute, with the same numbers in all runs."""
 
     def __init__(self) -> None:
@@ -66,19 +73,19 @@ class Statements:
         (answer,) = runs.ask(test, [STATEMENTS], steps=MAX_EVENTS, seconds=seconds, end=end)
         return self.from_answer(answer)
 
-    def from_answer(self, answer: RunAnswer) -> RecordedRun:
+    def from_answer(self, answer: MachineRunAnswer) -> RecordedRun:
         """Read what a machine answered to a job like `STATEMENTS`."""
         sources = answer.get("statements", ())
         numbers = np.full(max((first + len(points) for _, first, points in sources), default=0), -1, np.int64)
         for file, first, points in sources:
-            own = self._first_of(file, [Statement(*point) for point in points])
+            own = self._first_of(file, [MarkedStatement(*point) for point in points])
             numbers[first : first + len(points)] = np.arange(own, own + len(points))
         executed = read_column(answer.get("executed", ""))
         calls, called_at = read_column(answer.get("calls", "")), read_column(answer.get("called_at", ""))
         path = structural_path(numbers[executed].tolist(), calls.tolist(), called_at.tolist(), self._block, self._owner)
         return RecordedRun(answer_of(answer), path)
 
-    def _first_of(self, file: str, points: Sequence[Statement]) -> int:
+    def _first_of(self, file: str, points: Sequence[MarkedStatement]) -> int:
         """The number of the first statement of a file."""
         if file not in self._first:
             first = self._first[file] = len(self.locations)
@@ -90,12 +97,12 @@ class Statements:
 
 def state_before(
     runs: Runs, test: str, run: RecordedRun, point: int, changes: Sequence[MemoryChange] = ()
-) -> tuple[Answer, MemoryGraph | None]:
+) -> tuple[AlteredRunAnswer, MemoryGraph | None]:
     """Read the state before an executed statement, or change it.
 
     None if it was not read.
     """
-    job: Job = {"kind": "memory", "point": point, "changes": list(changes)}
+    job: RunRequest = {"kind": "memory", "point": point, "changes": list(changes)}
     steps = max(LEAST_STEPS, STEPS_FACTOR * len(run.path))
     seconds = max(LEAST_SECONDS, TIME_FACTOR * run.answer.seconds)
     (answer,) = runs.ask(test, [job], steps=steps, seconds=seconds)

@@ -18,7 +18,7 @@ from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS, Paths, RecordedPath
-from suspectra.runs.experiment import Outcome
+from suspectra.runs.experiment import ExperimentOutcome
 
 Suspiciousness = Callable[[str, int], float]
 """How suspicious a line of a file is, relative to the workspace: of two lines the more suspicious one has more."""
@@ -29,7 +29,7 @@ def nothing_known(file: str, line: int) -> float:
     return 0.0
 
 
-class Order(str, Enum):
+class Nearness(str, Enum):
     """What makes a path near."""
 
     FEWEST = "fewest"
@@ -42,7 +42,7 @@ class Order(str, Enum):
 class PathOptions:
     """What a user can choose besides the technique."""
 
-    order: Order = Order.FEWEST  # what makes a path near
+    order: Nearness = Nearness.FEWEST  # what makes a path near
     # whether states of modules that may do harm are altered too; see `suspectra.experiments.system_use`
     all_modules: bool = False
     # asks the user whether an outcome is right, for techniques that find inputs for which no test knows that
@@ -79,7 +79,7 @@ class PathSetting:
 
         The more, the sooner it is turned: its suspiciousness, or nothing with the order of paper 001.
         """
-        return self.suspiciousness(file, line) if self.options.order is Order.FEWEST else 0.0
+        return self.suspiciousness(file, line) if self.options.order is Nearness.FEWEST else 0.0
 
 
 class PathSearcher(ABC):
@@ -113,7 +113,7 @@ class PathSearcher(ABC):
         """
         name = self.setting.test.name
         first, again = self.record(name), self.record(name)
-        if first.answer.outcome is not Outcome.FAILED:
+        if first.answer.outcome is not ExperimentOutcome.FAILED:
             raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
         require_recorded_failure(name, self.setting.test.exception, first.answer)
         if not len(first.path):

@@ -11,16 +11,16 @@ import numpy as np
 from suspectra.base.cancellation import check
 from suspectra.base.english import enumeration, first_of
 from suspectra.base.location import Location
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
-from suspectra.paths.delta_debugging import Differences, Verdict, isolate
+from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
 from suspectra.paths.searches.nearest_path import MAX_NAMED
-from suspectra.paths.searches.recorded_statements import RecordedRun, Statements, state_before
+from suspectra.paths.searches.recorded_statements import RecordedRun, RecordedStatements, state_before
 from suspectra.paths.state_differences import AccessPath, StateDifference, compare_states, content_at
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transition_search import CausePlace, CauseSteps, Transition, cause_steps
-from suspectra.runs.experiment import Outcome
+from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.exchange import MemoryGraph
 from suspectra_recorder.experiments.values.memory_graph import MAX_NODES
 
@@ -40,7 +40,7 @@ class _Failure(NamedTuple):
     sides: tuple[str, ...]
 
     @classmethod
-    def from_answer(cls, answer: Answer) -> _Failure:
+    def from_answer(cls, answer: AlteredRunAnswer) -> _Failure:
         noted = answer.noted
         sides = noted.get("failed") or [[]]
         return cls(answer.exception, tuple(noted.get("raised") or ()), noted.get("line", 0), tuple(sides[-1]))
@@ -73,13 +73,13 @@ class Side(NamedTuple):
 class StatePair:
     """The search for transitions between two runs."""
 
-    def __init__(self, statements: Statements, failing: Side, passing: Side, end: float):
+    def __init__(self, statements: RecordedStatements, failing: Side, passing: Side, end: float):
         self._statements, self._end = statements, end
         self.failing, self.passing = failing, passing
         # positions in both runs before which the states can be compared
         self.points = comparable_points(failing.run.path, passing.run.path)
         self._failure = _Failure.from_answer(failing.run.answer)
-        fails = passing.run.answer.outcome is Outcome.FAILED
+        fails = passing.run.answer.outcome is ExperimentOutcome.FAILED
         self._passing_failure = _Failure.from_answer(passing.run.answer) if fails else None
         self._fixed: dict[str, None] = {}
         self._full = self._not_minimal = False
@@ -165,11 +165,11 @@ class StatePair:
             return None
         runs_before = self.runs
 
-        def test(some: Differences) -> Verdict:
+        def test(some: Differences) -> ConfigurationVerdict:
             found = self._run(there, [differences[one] for one in sorted(some)])
             if found is None:
-                return Verdict.PASSES if self._passed else Verdict.UNRESOLVED
-            return Verdict.FAILS if found == wanted else Verdict.UNRESOLVED
+                return ConfigurationVerdict.PASSES if self._passed else ConfigurationVerdict.UNRESOLVED
+            return ConfigurationVerdict.FAILS if found == wanted else ConfigurationVerdict.UNRESOLVED
 
         isolated = isolate(
             len(differences), test, lambda: self.runs - runs_before < MAX_RUNS and not self._out_of_time()
@@ -191,7 +191,7 @@ class StatePair:
         changes = [one.change for one in differences]
         side = self.passing
         answer, _ = state_before(side.runs, side.test, side.run, point, changes)
-        failure = _Failure.from_answer(answer) if answer.outcome is Outcome.FAILED else None
+        failure = _Failure.from_answer(answer) if answer.outcome is ExperimentOutcome.FAILED else None
         as_before = answer.outcome is side.run.answer.outcome and failure == self._passing_failure
         self._passed = as_before and not answer.noted.get("refused")
         return None if as_before or answer.noted.get("refused") else failure

@@ -12,12 +12,12 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.experiments.answers import Trace
 from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import FEW, Switch, actions
+from suspectra.experiments.switching import FEW, SwitchedDecision, actions
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.path import Path
 from suspectra.paths.searches.search import Suspiciousness, nothing_known
 from suspectra.runs.experiment import EVERY, Experiment
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
 
 MAX_WINDOW = 200
 """The last so many decisions of the failing run are turned together; each of the others only alone."""
@@ -27,16 +27,16 @@ MAX_WINDOW = 200
 class Turns(Alteration):
     """Decisions that come out the other way in one run."""
 
-    switches: tuple[Switch, ...]  # in the order of the run
+    switches: tuple[SwitchedDecision, ...]  # in the order of the run
     # which events of the failing run they are, if they may be turned together with others: then the path is recorded
     positions: tuple[int, ...] = ()
 
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         return self.confirmation if self.positions else self.switches[0].to_json()
 
     @property
-    def confirmation(self) -> Job:
+    def confirmation(self) -> RunRequest:
         """How a machine is asked for it with its path."""
         points = [(one.place.file, one.place.number, one.instance, one.action) for one in self.switches]
         return {"kind": "path", "switched": [*points]}
@@ -130,7 +130,7 @@ class TurnableRun:
                 yield self._turns(made, [EVERY])
             else:
                 place = self.trace.places[number]
-                yield from (Turns((Switch(place, EVERY, action),)) for action in self._actions(number))
+                yield from (Turns((SwitchedDecision(place, EVERY, action),)) for action in self._actions(number))
 
     def _actions(self, number: int) -> tuple[str, ...]:
         return actions(self.trace.places[number], self.trace.outcomes[number])
@@ -193,7 +193,7 @@ class TurnableRun:
     def _turns(self, decisions: Sequence[int], instances: Sequence[int]) -> Turns:
         positions = tuple(int(self._event[one]) for one in decisions if one < len(self._event))
         switches = tuple(
-            Switch(self.trace.places[self._number[decision]], instance, self._action(decision))
+            SwitchedDecision(self.trace.places[self._number[decision]], instance, self._action(decision))
             for decision, instance in zip(decisions, instances, strict=True)
         )
         inside = bool(self.window) and all(position >= self.window[0] for position in positions)

@@ -21,7 +21,7 @@ import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
 from suspectra.program.file_parts import arc_codes
-from suspectra.program.python.scope_flow import Arc, Definition, Scope, ScopeFlow
+from suspectra.program.python.scope_flow import Arc, CodeScope, Definition, ScopeFlow
 from suspectra.program.python.source_lines import FirstLine, WordLines, first_line
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 
@@ -30,7 +30,7 @@ from suspectra_recorder.instrumentation.source import parse, without_collecting
 class PythonFlow:
     """The flow of all scopes of one source file."""
 
-    scopes: tuple[Scope, ...]  # the module first, then sorted by their first lines
+    scopes: tuple[CodeScope, ...]  # the module first, then sorted by their first lines
     ends: Ints  # all possible arcs, scope by scope, without repetition in a scope; shape (k, 2)
     # whether each arc is rare, and whether it leaves a line with a decision: a condition, a loop, a case or an `except`
     # clause; shape (k,)

@@ -10,7 +10,7 @@ import numpy as np
 from suspectra.base.arrays import Bools
 from suspectra.program.python.point_dependences import Lists, PointDependences
 from suspectra.program.python.points import PointKind
-from suspectra.program.python.scope_effects import GIVEN, Location, PointEffects, ScopeEffects
+from suspectra.program.python.scope_effects import GIVEN, PointEffects, ScopeEffect, ScopeEffects
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class ChangesElsewhere:
             if scope[inside] not in modules:
                 called[point].append((scope[inside], frozenset()))
         changed = _changed(points, scope, called, len(names))
-        guarded: dict[Location, list[int]] = {}
+        guarded: dict[ScopeEffect, list[int]] = {}
         for point, locations in enumerate(changed):
             if locations:
                 above = [one for one in table.controlling.listed(point).tolist() if _decides(table, one)]
@@ -62,7 +62,7 @@ class ChangesElsewhere:
         )
 
 
-def _replaced(point: PointEffects, number: dict[Location, int]) -> list[int]:
+def _replaced(point: PointEffects, number: dict[ScopeEffect, int]) -> list[int]:
     """The locations that are something else after a point: of another object the content is another one, too."""
     both = [one._replace(content=content) for one in point.writes for content in (False, True)]
     return sorted({number[one] for one in both if one in number})
@@ -89,14 +89,14 @@ def _moved(point: PointEffects, first: int) -> PointEffects:
     if not first:
         return point
 
-    def moved(locations: frozenset[Location]) -> frozenset[Location]:
+    def moved(locations: frozenset[ScopeEffect]) -> frozenset[ScopeEffect]:
         return frozenset(one if one.scope < 0 else one._replace(scope=one.scope + first) for one in locations)
 
     calls = tuple((name, moved(given)) for name, given in point.calls)
     return PointEffects(moved(point.reads), moved(point.writes), moved(point.changes), calls)
 
 
-_Called = list[list[tuple[int, frozenset[Location]]]]
+_Called = list[list[tuple[int, frozenset[ScopeEffect]]]]
 
 
 def _called(points: Sequence[PointEffects], names: Sequence[Sequence[str]]) -> _Called:
@@ -110,9 +110,9 @@ def _called(points: Sequence[PointEffects], names: Sequence[Sequence[str]]) -> _
 
 def _changed(
     points: Sequence[PointEffects], scope: Sequence[int], called: _Called, scopes: int
-) -> list[frozenset[Location]]:
+) -> list[frozenset[ScopeEffect]]:
     """What each point may change, with what it calls."""
-    by_scope: list[set[Location]] = [set() for _ in range(scopes)]
+    by_scope: list[set[ScopeEffect]] = [set() for _ in range(scopes)]
     callers: list[set[int]] = [set() for _ in range(scopes)]
     for number, point in enumerate(points):
         by_scope[scope[number]] |= point.changes
@@ -132,9 +132,9 @@ def _changed(
     ]
 
 
-def _after(point: int, called: _Called, by_scope: Sequence[set[Location]]) -> set[Location]:
+def _after(point: int, called: _Called, by_scope: Sequence[set[ScopeEffect]]) -> set[ScopeEffect]:
     """What the functions that a point calls may change."""
-    found: set[Location] = set()
+    found: set[ScopeEffect] = set()
     for scope, given in called[point]:
         inside = by_scope[scope]
         found |= inside - {GIVEN}

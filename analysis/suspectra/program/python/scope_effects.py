@@ -15,7 +15,7 @@ ANYWHERE = -1
 """In place of a scope: an attribute of some object."""
 
 
-class Location(NamedTuple):
+class ScopeEffect(NamedTuple):
     """Something that one function may write and another one read."""
 
     # the function whose variable it is; `ANYWHERE` for an attribute, as variables of modules and of bodies of classes
@@ -25,7 +25,7 @@ class Location(NamedTuple):
     content: bool  # whether it is what the object contains that is named so, and not which object that is
 
 
-GIVEN = Location(ANYWHERE, "", content=True)
+GIVEN = ScopeEffect(ANYWHERE, "", content=True)
 """What an argument contains: which one that is says the call."""
 
 
@@ -33,13 +33,13 @@ class PointEffects(NamedTuple):
     """What one point reads and may change."""
 
     # what it reads, what it certainly gives another value, and what may be another one afterwards
-    reads: frozenset[Location]
+    reads: frozenset[ScopeEffect]
     # what it reads, what it certainly gives another value, and what may be another one afterwards
-    writes: frozenset[Location]
+    writes: frozenset[ScopeEffect]
     # what it reads, what it certainly gives another value, and what may be another one afterwards
-    changes: frozenset[Location]
+    changes: frozenset[ScopeEffect]
     # the names of what it calls, each with what a called function may change in its arguments
-    calls: tuple[tuple[str, frozenset[Location]], ...]
+    calls: tuple[tuple[str, frozenset[ScopeEffect]], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +123,11 @@ class _Variables:
 
     def _content(
         self, number: int, path: Path, *, rounds: bool = True, seen: frozenset[str] = frozenset()
-    ) -> Iterator[Location]:
+    ) -> Iterator[ScopeEffect]:
         """What a path, or what it may be another name of, contains; with `rounds` also what loops take from others."""
         name = path[0]
         if len(path) > 1:
-            yield Location(ANYWHERE, "." + path[-1], content=True)
+            yield ScopeEffect(ANYWHERE, "." + path[-1], content=True)
             return
         owner = self._owner(number, name)
         yield _variable(owner, name, content=True)
@@ -141,14 +141,14 @@ class _Variables:
             for other in self._taken[number].get(name, ()):
                 yield from self._content(number, other, seen=seen | {name})
 
-    def _made_by_constructor(self, number: int, names: NamesUsed) -> set[Location]:
+    def _made_by_constructor(self, number: int, names: NamesUsed) -> set[ScopeEffect]:
         """The attributes that a constructor gives the object that nobody else knows yet."""
         node = self._scopes[number].node
         if not isinstance(node, ast.FunctionDef) or node.name not in _CONSTRUCTORS or not node.args.args:
             return set()
         own = node.args.args[0].arg
         stored = [path[1] for path in names.writes if path[0] == own and len(path) == 2]
-        return {Location(ANYWHERE, "." + name, content=False) for name in stored}
+        return {ScopeEffect(ANYWHERE, "." + name, content=False) for name in stored}
 
     def effects(self, number: int, at: int) -> PointEffects:
         """What a point of a scope does."""
@@ -161,8 +161,8 @@ class _Variables:
             if owner != number:
                 reads.add(_variable(owner, name, content=False))
         for name in effects.attributes:
-            reads.add(Location(ANYWHERE, "." + name, content=False))
-        writes = {Location(ANYWHERE, "." + name, content=False) for name in effects.stored}
+            reads.add(ScopeEffect(ANYWHERE, "." + name, content=False))
+        writes = {ScopeEffect(ANYWHERE, "." + name, content=False) for name in effects.stored}
         for path in names.writes:
             if len(path) == 1:
                 writes.add(_variable(self._owner(number, path[0]), path[0], content=False))
@@ -176,8 +176,8 @@ class _Variables:
         return PointEffects(frozenset(reads), frozenset(writes), frozenset(changes), tuple(called))
 
 
-def _variable(scope: int, name: str, *, content: bool) -> Location:
-    return Location(scope, name if scope >= 0 else "." + name, content)
+def _variable(scope: int, name: str, *, content: bool) -> ScopeEffect:
+    return ScopeEffect(scope, name if scope >= 0 else "." + name, content)
 
 
 def _taken_in(scope: ScopePoints) -> dict[str, set[Path]]:

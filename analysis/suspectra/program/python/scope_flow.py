@@ -29,7 +29,7 @@ _SIMPLE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Ret
 _CLAUSES = (ast.excepthandler, ast.match_case)
 
 
-class Scope(NamedTuple):
+class CodeScope(NamedTuple):
     """One code object: that of the module, a class body or a function."""
 
     line: int  # line of the `def` or `class`, 1 for the module
@@ -73,7 +73,7 @@ class ScopeFlow:
             and any(isinstance(part, _YIELDS) for part in ast.walk(node))
         )
         line = 0 if isinstance(node, ast.Module) else node.lineno
-        self.scope = Scope(max(line, 1), self.start, first(line), isinstance(node, _DEFINITIONS))
+        self.scope = CodeScope(max(line, 1), self.start, first(line), isinstance(node, _DEFINITIONS))
         self.arcs: dict[Arc, bool] = {}
         self.decisions: set[int] = set()
         self.inner: list[Definition] = []

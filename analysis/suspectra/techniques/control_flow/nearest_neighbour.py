@@ -35,7 +35,7 @@ _LOOK = 1 << 16  # check for cancellation after this many blocks of a distance
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NearestRuns:
     """The passed runs with which failed runs were compared."""
 
     # for each failed run the nearest passed run, and how many blocks must be moved to reach it
@@ -85,7 +85,7 @@ class NearestNeighbour(Staged):
         if not nearest:
             notes.append(Problem("", "", "NN/Perm has no passed run to compare with", "run passing tests too"))
         scores = np.where(share > 0, share, around)
-        return FlowReport.from_flow_scores(self, spectrum, scores, tuple(notes), Neighbours(nearest))
+        return FlowReport.from_flow_scores(self, spectrum, scores, tuple(notes), NearestRuns(nearest))
 
     def effort(self, spectrum: Spectrum) -> Effort:
         """Estimate the effort of all distances: each looks at every block, and there are nearly as many blocks as
@@ -144,7 +144,7 @@ class NearestNeighbour(Staged):
                 f"In {count} of {spectrum.counts.failed} failing tests it is executed at another place in the order of"
                 " frequency than in the passing test most like them."
             )
-            run, (other, moved) = next(iter(details_of(report, Neighbours).of_run.items()))
+            run, (other, moved) = next(iter(details_of(report, NearestRuns).of_run.items()))
             sentences.append(
                 f"{spectrum.tests[run]} was compared with {spectrum.tests[other]}, {moved} moved blocks away."
             )

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.report import RankedReport
-from suspectra.runs.experiment import Experiment, Outcome
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.experiments.findings import where_it_is_noticed
 
-_ENDLESS = frozenset({Outcome.STEPS, Outcome.TIMEOUT})
+_ENDLESS = frozenset({ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT})
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,11 @@ def mutant_results(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, 
     """
     by_mutant: dict[tuple[object, ...], list[Experiment]] = {}
     for one in made:
-        if one.kind == "mutant" and one.test in spectrum.test_index and one.outcome is not Outcome.NOT_REACHED:
+        if (
+            one.kind == "mutant"
+            and one.test in spectrum.test_index
+            and one.outcome is not ExperimentOutcome.NOT_REACHED
+        ):
             by_mutant.setdefault(one.key[1:], []).append(one)
     found: dict[int, list[MutantResult]] = {}
     for several in by_mutant.values():

@@ -13,7 +13,7 @@ EVERY = 0
 """As an instance: each time that a decision is made; the first time is 1."""
 
 
-class Point(NamedTuple):
+class DecisionPoint(NamedTuple):
     """A time that a decision is made."""
 
     path: str  # of its source

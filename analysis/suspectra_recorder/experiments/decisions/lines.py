@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
@@ -35,7 +35,7 @@ class NotingLines(RunKind, Pausable):
         self._depth = 0
         self._before: TraceFunction | None = None
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note lines from now on."""
         self._files, self._numbers, self._lines, self._depth = {}, {}, array("i"), 0
         self._before = sys.gettrace()

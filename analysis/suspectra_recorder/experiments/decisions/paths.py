@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 
 from suspectra_recorder.experiments.decisions.call_marks import Body, insert_marks
-from suspectra_recorder.experiments.decisions.decision_points import Point
+from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, Job, ThreadColumns
+from suspectra_recorder.experiments.exchange import Findings, RunRequest, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
@@ -166,10 +166,10 @@ class NotingPath(RunKind):
         self._board, self._sources = board, sources
         self._turned: Callable[[], int] | None = None
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note decisions and calls from now on."""
         self._board.listen_by_thread(self.marks.start())
-        points = [Point(*point) for point in job.get("switched", ())]
+        points = [DecisionPoint(*point) for point in job.get("switched", ())]
         self._turned = self._board.turn(points) if points else None
 
     def take_back(self) -> Findings:

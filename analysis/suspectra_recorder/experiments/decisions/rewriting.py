@@ -26,7 +26,7 @@ _Located = ast.expr | ast.stmt | ast.pattern
 _VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # what is inside has no place of its own
 
 
-class Site(NamedTuple):
+class InstrumentedDecision(NamedTuple):
     """A decision in a source: lines from 1, columns in bytes from 0, the last one not included."""
 
     kind: str  # `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
@@ -39,7 +39,7 @@ class Site(NamedTuple):
     guard: int
 
 
-def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True) -> list[Site]:
+def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True) -> list[InstrumentedDecision]:
     """Let the decisions of a source ask a switchboard.
 
     Its decisions, by number from `first` on.
@@ -53,7 +53,7 @@ def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True)
 
 class _Rewriting:
     def __init__(self, name: str, first: int, *, asserts: bool):
-        self.sites: list[Site] = []
+        self.sites: list[InstrumentedDecision] = []
         self._name, self._first, self._asserts = name, first, asserts
         self._vague: ast.expr | None = None
 
@@ -191,7 +191,7 @@ class _Rewriting:
         end_line, end_column = place.end_lineno, place.end_col_offset
         assert end_line is not None  # the parser sets both
         assert end_column is not None
-        self.sites.append(Site(kind, place.lineno, place.col_offset, end_line, end_column, guard))
+        self.sites.append(InstrumentedDecision(kind, place.lineno, place.col_offset, end_line, end_column, guard))
         return self._first + len(self.sites) - 1
 
 

@@ -18,7 +18,7 @@ NOTHING = -1
 """The number of no statement."""
 
 
-class Statement(NamedTuple):
+class MarkedStatement(NamedTuple):
     """A statement of a function: lines from 1."""
 
     line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
@@ -27,7 +27,7 @@ class Statement(NamedTuple):
     owner: int  # the statement that this list belongs to, `NOTHING` for the body of a function; a number in the source
 
 
-def insert_statement_marks(tree: ast.Module, name: str, first: int) -> list[Statement]:
+def insert_statement_marks(tree: ast.Module, name: str, first: int) -> list[MarkedStatement]:
     """Mark the statements of all functions of a source.
 
     Its statements, by number from `first` on.
@@ -43,7 +43,7 @@ def insert_statement_marks(tree: ast.Module, name: str, first: int) -> list[Stat
 class _Marking(MarkCalls):
     def __init__(self, name: str, first: int):
         super().__init__(name)
-        self.statements: list[Statement] = []
+        self.statements: list[MarkedStatement] = []
         self._first = first
 
     def find_functions(self, node: ast.AST) -> None:
@@ -63,7 +63,7 @@ class _Marking(MarkCalls):
         block = len(self.statements)
         for node in body[has_text:]:
             number = len(self.statements)
-            self.statements.append(Statement(_first_line(node), _last_line_of_head(node), block, owner))
+            self.statements.append(MarkedStatement(_first_line(node), _last_line_of_head(node), block, owner))
             marked += [self._mark_at(number, node), node]
             if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
                 self.find_functions(node)

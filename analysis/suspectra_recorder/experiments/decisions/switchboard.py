@@ -11,8 +11,8 @@ from functools import partial
 from itertools import count
 from typing import TypeVar
 
-from suspectra_recorder.experiments.decisions.decision_points import EVERY, Point, Switched
-from suspectra_recorder.experiments.decisions.rewriting import Site, instrument
+from suspectra_recorder.experiments.decisions.decision_points import EVERY, DecisionPoint, Switched
+from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision, instrument
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
@@ -52,7 +52,9 @@ class Switchboard(Pausable, Instrument):
         # gives the truth with which the program goes on, from the number of a decision and how it comes out
         self.decide: Decide = _as_it_is
         self._decide: Decide = _as_it_is  # what `decide` is when no thread pauses
-        self.sources: NumberedSources[Site] = NumberedSources()  # the loaded sources, with their decisions
+        self.sources: NumberedSources[InstrumentedDecision] = (
+            NumberedSources()
+        )  # the loaded sources, with their decisions
         self._kept: dict[int, list[object]] = {}  # values of operands until they are taken, by thread
         self._limit = _Limit(0)
 
@@ -180,16 +182,19 @@ class Switchboard(Pausable, Instrument):
         self._use(decide)
 
     def switch(
-        self, switched: Sequence[Point], watched: Sequence[Point] = (), mark: Callable[[], int] = _no_mark
+        self,
+        switched: Sequence[DecisionPoint],
+        watched: Sequence[DecisionPoint] = (),
+        mark: Callable[[], int] = _no_mark,
     ) -> Callable[[], Switched]:
         """Let decisions come out the other way from now on, besides counting all."""
-        switches: dict[int, dict[int, Point]] = {}  # by number and time
+        switches: dict[int, dict[int, DecisionPoint]] = {}  # by number and time
         watches: dict[int, dict[int, int]] = {}  # indices into `watched` by number and time
         passed: dict[int, int] = {}
         found = Switched(0, [-1] * len(watched), [-1] * len(watched), 0)
         limit = self._limit
 
-        def find(source: NumberedSource[Site]) -> None:
+        def find(source: NumberedSource[InstrumentedDecision]) -> None:
             for point in switched:
                 if point.path == source.path:
                     switches.setdefault(source.first + point.number, {})[point.instance] = point
@@ -224,14 +229,14 @@ class Switchboard(Pausable, Instrument):
         self._use(decide)
         return answer
 
-    def turn(self, turned: Sequence[Point]) -> Callable[[], int]:
+    def turn(self, turned: Sequence[DecisionPoint]) -> Callable[[], int]:
         """Let decisions come out the other way from now on; whoever listens hears how they come out then."""
-        waiting: dict[int, dict[int, Point]] = {}  # by number and time
+        waiting: dict[int, dict[int, DecisionPoint]] = {}  # by number and time
         passed: dict[int, int] = {}
         times_turned = 0
         note = self._decide
 
-        def find(source: NumberedSource[Site]) -> None:
+        def find(source: NumberedSource[InstrumentedDecision]) -> None:
             for point in turned:
                 if point.path == source.path:
                     waiting.setdefault(source.first + point.number, {})[point.instance] = point
@@ -251,17 +256,17 @@ class Switchboard(Pausable, Instrument):
         self._use(decide)
         return lambda: times_turned
 
-    def fork(self, jobs: Sequence[Point], fork: Callable[[int], bool]) -> Callable[[], bool]:
+    def fork(self, jobs: Sequence[DecisionPoint], fork: Callable[[int], bool]) -> Callable[[], bool]:
         """Switch each decision of a list in a fork of this process; here they come out as they do."""
         waiting: dict[int, dict[int, list[int]]] = {}  # jobs by the number and the time of their decision
         passed: dict[int, int] = {}
-        always: Point | None = None  # of a fork, where that is to come out in some way from now on
+        always: DecisionPoint | None = None  # of a fork, where that is to come out in some way from now on
         at = -1  # its number
         forked = False
         thread = _thread.get_ident()
         note = self._decide
 
-        def find(source: NumberedSource[Site]) -> None:
+        def find(source: NumberedSource[InstrumentedDecision]) -> None:
             for job, point in enumerate(jobs):
                 if source.path == point.path:
                     times = waiting.setdefault(source.first + point.number, {})

@@ -11,7 +11,7 @@ import pytest
 
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.inputs.marks import InputMarks
 from suspectra_recorder.experiments.inputs.parts import as_written
@@ -39,7 +39,7 @@ class TryingInput(NotingPath):
         self._path = SymbolicPath()
         self.plugin = self._test = TestInput(marks, name_of)
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note the path, and change the input from now on."""
         path = self._path = SymbolicPath(self._input.position)
         call = job["call"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, TracebackType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import ANY, Call, Pending, State, ended
+from suspectra_recorder.experiments.traces.calls import ANY, Pending, TracedCall, TracedState, ended
 from suspectra_recorder.experiments.traces.heap import is_native
 from suspectra_recorder.experiments.traces.value_probes import Probe
 from suspectra_recorder.instrumentation import library_references
@@ -27,7 +27,7 @@ def _frame_of(value: object) -> object | None:
     return None
 
 
-def call_probes(state: State) -> dict[str, Probe]:
+def call_probes(state: TracedState) -> dict[str, Probe]:
     """The probes of calls, and of exceptions."""
     columns, heap = state.columns, state.heap
     node, share, shares, text = columns.node, columns.share, columns.owner, columns.text
@@ -36,7 +36,7 @@ def call_probes(state: State) -> dict[str, Probe]:
     this_thread, ident = state.thread, _thread.get_ident
     get_frame, exc_info = sys._getframe, sys.exc_info
     cells_of: dict[int, tuple[int, int]] = {}  # scope and call that have a variable, by cell
-    deferred: dict[int, tuple[Call, Pending]] = {}  # calls that have given a generator or coroutine
+    deferred: dict[int, tuple[TracedCall, Pending]] = {}  # calls that have given a generator or coroutine
     kept: list[object] = []  # cells, so that no other one gets the identity
 
     def enter(site: int, values: tuple[object, ...], cells: Any, frame: FrameType | None) -> bool:
@@ -46,7 +46,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         caller = state.current
         state.calls += 1
         gives = frame is not None and frame.f_code.co_flags & _GENERATOR != 0
-        call = Call(state.calls, frames[site], caller, gives=gives)
+        call = TracedCall(state.calls, frames[site], caller, gives=gives)
         pending = None
         if frame is not None:
             state.suspended[id(frame)] = call
@@ -85,7 +85,7 @@ def call_probes(state: State) -> dict[str, Probe]:
             state.on_full()
         return True
 
-    def pass_on(site: int, values: tuple[object, ...], pending: Pending, call: Call, entry: int) -> None:
+    def pass_on(site: int, values: tuple[object, ...], pending: Pending, call: TracedCall, entry: int) -> None:
         """Find the argument that each parameter was given: it is the same object."""
         given, nodes = pending.given, pending.nodes
         unmatched: list[int] = []
@@ -182,7 +182,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         native(call, pending, value)
         return value
 
-    def native(call: Call, pending: Pending, value: Any) -> int:
+    def native(call: TracedCall, pending: Pending, value: Any) -> int:
         """The node of a call of code that is not traced."""
         uses, function = call.uses, pending.function
         sources = [*uses[pending.begin :], *pending.nodes]
@@ -247,7 +247,7 @@ def call_probes(state: State) -> dict[str, Probe]:
     def zfg(frame: int) -> None:
         state.leave(state.resumed())
 
-    def here() -> Call:
+    def here() -> TracedCall:
         return state.current
 
     def y(site: int, value: Any) -> Any:
@@ -258,7 +258,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         state.leave(call)
         return value
 
-    def res(call: Call, value: Any, site: int) -> Any:
+    def res(call: TracedCall, value: Any, site: int) -> Any:
         resumer = state.current
         if call is not resumer:
             call.caller = resumer
@@ -274,7 +274,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         state.leave(state.current)
         return value
 
-    def resf(call: Call, value: Any) -> Any:
+    def resf(call: TracedCall, value: Any) -> Any:
         resumer = state.current
         if call is not resumer:
             call.caller = resumer
@@ -290,7 +290,7 @@ def call_probes(state: State) -> dict[str, Probe]:
     def f() -> None:
         state.resumed()
 
-    def origin(call: Call) -> int:
+    def origin(call: TracedCall) -> int:
         """The node where the exception that is being handled comes from."""
         _, error, trace = exc_info()
         return source_of(call, error, trace)
@@ -303,7 +303,7 @@ def call_probes(state: State) -> dict[str, Probe]:
             state.origins.add(error, trace, found)
         return found
 
-    def source_of(call: Call, error: BaseException | None, trace: TracebackType | None) -> int:
+    def source_of(call: TracedCall, error: BaseException | None, trace: TracebackType | None) -> int:
         if call.raised_again[0] == id(error):
             call.pending.clear()
             state.raised_at = call.raised_again[1]
@@ -340,7 +340,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         state.resumed()
         handled(site, state.current)
 
-    def handled(site: int, call: Call) -> None:
+    def handled(site: int, call: TracedCall) -> None:
         source = origin(call)
         call.handled = id(exc_info()[1]), source
         state.raised = 0
@@ -356,7 +356,7 @@ def call_probes(state: State) -> dict[str, Probe]:
         call.raised_again = id(error), node(site, call.number, 0, -1, sources)
         call.uses.clear()
 
-    def leave(call: Call) -> None:
+    def leave(call: TracedCall) -> None:
         _, error, trace = exc_info()
         if type(error) is not GeneratorExit:
             again = call.raised_again[0] == id(error)

@@ -19,13 +19,13 @@ ANY = 0
 """Stands for the identity of any object."""
 
 
-class Call:
+class TracedCall:
     """A call of a traced function that has not ended, or is suspended."""
 
     __slots__ = ("caller", "frame", "gives", "handled", "items", "number", "owners", "parts", "pending",
                  "raised_again", "raising", "result", "returned", "stored", "update", "uses")  # fmt: skip
 
-    def __init__(self, number: int, frame: int, caller: Call | None, *, gives: bool = False):
+    def __init__(self, number: int, frame: int, caller: TracedCall | None, *, gives: bool = False):
         self.number, self.frame, self.caller, self.gives = number, frame, caller, gives
         self.uses: list[int] = []
         self.pending: list[Pending] = []  # calls in the expression that is being evaluated
@@ -57,7 +57,7 @@ class Pending:
         self.nodes: list[int] = []
 
 
-class State:
+class TracedState:
     """A traced run."""
 
     __slots__ = ("between", "bindings", "calls", "captured", "columns", "current", "defaulted", "defaults", "frames",
@@ -76,12 +76,14 @@ class State:
     ):
         self.columns, self.heap, self.frames, self.captured = columns, Heap(), frames, captured
         self.site_at, self.is_with, self.on_thread, self.on_full = site_at, is_with, on_thread, on_full
-        self.root = self.current = Call(0, -1, None)
+        self.root = self.current = TracedCall(0, -1, None)
         self.calls = self.raised = self.between = 0
         # the identity of the exception that left a traced function last, and the node where it came from
         self.raised_at = -1
         self.origins = Origins()  # the nodes where exceptions that left traced functions came from
-        self.suspended: dict[int, Call] = {}  # calls of generators and coroutines, by the identity of their frames
+        self.suspended: dict[
+            int, TracedCall
+        ] = {}  # calls of generators and coroutines, by the identity of their frames
         # gives the node where an exception came from that the call which is being executed handles without a handler:
         # from the exception, and its traceback in the function of that call
         self.swallowed: Callable[[BaseException, TracebackType], int] = lambda error, trace: -1
@@ -94,7 +96,7 @@ class State:
 
     def rest(self) -> None:
         """Forget what was being executed: the modules are imported, and tests follow."""
-        self.root = self.current = Call(0, -1, None)
+        self.root = self.current = TracedCall(0, -1, None)
         self.origins.clear()
         self.threads.clear()
         self.bindings.clear()
@@ -105,20 +107,20 @@ class State:
         self.threads.append(_thread.get_ident())
         self.on_thread()
 
-    def back_to(self, frame: int) -> Call:
+    def back_to(self, frame: int) -> TracedCall:
         """The innermost call of a function: exceptions may have ended others unseen."""
-        call: Call | None = self.current
+        call: TracedCall | None = self.current
         while call is not None and call.frame != frame:
             call = call.caller
         if call is not None:
             self.current = call
         return self.current
 
-    def resumed(self) -> Call:
+    def resumed(self) -> TracedCall:
         """The call of a function that can be suspended, whoever resumed it. Only probes may ask for theirs."""
         call = self.suspended.get(id(_get_frame(2 + self.between)))
         if call is not None and call is not self.current:
-            inner: Call | None = self.current
+            inner: TracedCall | None = self.current
             while inner is not None and inner is not call:
                 inner = inner.caller
             if inner is None:
@@ -126,12 +128,12 @@ class State:
             self.current = call
         return self.current
 
-    def leave(self, call: Call) -> None:
+    def leave(self, call: TracedCall) -> None:
         """A call ends, or is suspended."""
         self.current = call.caller or self.root
 
 
-def ended(call: Call, made: int, value: object) -> None:
+def ended(call: TracedCall, made: int, value: object) -> None:
     """A call gives something back."""
     caller = call.caller
     if caller is not None:

@@ -7,9 +7,9 @@ from types import TracebackType
 
 import pytest
 
-from suspectra_recorder.experiments.exchange import Findings, Job, TracedRun
+from suspectra_recorder.experiments.exchange import Findings, RunRequest, TracedRunAnswer
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.traces.calls import State
+from suspectra_recorder.experiments.traces.calls import TracedState
 from suspectra_recorder.experiments.traces.tracer import Tracer
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
@@ -20,12 +20,12 @@ _STARTS = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_s
 
 
 class TracingDependences(RunKind):
-    """The program as it is, with its dependences: see `Job`."""
+    """The program as it is, with its dependences: see `RunRequest`."""
 
     def __init__(self, is_test: Callable[[str], bool]):
         self.instrument = self._tracer = Tracer(is_test)
         self.plugin = self
-        self._state: State | None = None
+        self._state: TracedState | None = None
         self._failure, self._phase = -1, ""
         self._started: list[str] | None = None
         self._descriptor = -1
@@ -38,7 +38,7 @@ class TracingDependences(RunKind):
         """Trace no longer, until a test runs."""
         self._tracer.rest()
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Trace from now on."""
         self._failure, self._phase = -1, ""
         self._watch_processes()
@@ -89,7 +89,7 @@ class TracingDependences(RunKind):
         columns.flush()
         os.close(self._descriptor)
         self._state = None
-        traced: TracedRun = {
+        traced: TracedRunAnswer = {
             "nodes": columns.count,
             "imported": columns.imported,
             "left_out_imports": self._tracer.left_out_imports,

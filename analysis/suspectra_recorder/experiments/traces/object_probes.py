@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import Call, State
+from suspectra_recorder.experiments.traces.calls import TracedCall, TracedState
 from suspectra_recorder.experiments.traces.heap import WHOLE, item_key
 from suspectra_recorder.experiments.traces.value_probes import Probe
 from suspectra_recorder.instrumentation import library_references
@@ -17,7 +17,7 @@ _module: Any = ModuleType
 _names_in = _module.__dict__["__dict__"].__get__
 
 
-def object_probes(state: State) -> dict[str, Probe]:
+def object_probes(state: TracedState) -> dict[str, Probe]:
     """The probes of attributes and items."""
     columns, heap = state.columns, state.heap
     node = columns.node
@@ -69,7 +69,7 @@ def object_probes(state: State) -> dict[str, Probe]:
         content(thing, state.current.uses)
         return thing
 
-    def late(call: Call) -> int:
+    def late(call: TracedCall) -> int:
         """The node of the assignment whose target has been evaluated; what it reads is added."""
         made = call.parts.pop(0) if call.parts else call.stored
         for one in call.uses:

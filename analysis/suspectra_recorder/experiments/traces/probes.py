@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from suspectra_recorder.experiments.traces.call_probes import call_probes
-from suspectra_recorder.experiments.traces.calls import State
+from suspectra_recorder.experiments.traces.calls import TracedState
 from suspectra_recorder.experiments.traces.object_probes import object_probes
 from suspectra_recorder.experiments.traces.value_probes import Probe, value_probes
 from suspectra_recorder.instrumentation import library_references
@@ -21,7 +21,7 @@ from suspectra_recorder.instrumentation import library_references
 __builtins__ = library_references.builtins
 
 
-def probes(state: State) -> dict[str, Probe]:
+def probes(state: TracedState) -> dict[str, Probe]:
     """The probes of a run."""
     return {**value_probes(state), **object_probes(state), **call_probes(state)}
 

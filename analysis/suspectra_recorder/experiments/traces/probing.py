@@ -6,7 +6,7 @@ what it is given.
 
 from __future__ import annotations
 
-from suspectra_recorder.experiments.traces.scopes import Scope, Scopes, bound_names
+from suspectra_recorder.experiments.traces.scopes import Scopes, TracedScope, bound_names
 from suspectra_recorder.experiments.traces.tables import TracedSite, Variable
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -22,7 +22,7 @@ class Probing:
 
     def __init__(self, name: str, values: str, board: str, scopes: Scopes, first: int):
         self.sites: list[TracedSite] = []
-        self.scope: Scope
+        self.scope: TracedScope
         self._name, self._values, self._board = name, values, board
         self._scopes, self._first = scopes, first
         self.captured: dict[int, tuple[int, list[str]]] = {}

@@ -39,26 +39,26 @@ def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
             pending += ast.iter_child_nodes(one)
 
 
-class Scope:
+class TracedScope:
     """A scope, with its names."""
 
-    def __init__(self, number: int, kind: str, outer: Scope | None):
+    def __init__(self, number: int, kind: str, outer: TracedScope | None):
         self.number, self.kind, self.outer = number, kind, outer
         self.names: set[str] = set()  # what is bound in it
         self.globals: set[str] = set()
         self.outside: set[str] = set()  # nonlocal
         shares = kind in ("class", "comprehension") and outer is not None
         # the module, function or generator expression in whose calls it is executed
-        self.frame: Scope = outer.frame if shares and outer is not None else self
+        self.frame: TracedScope = outer.frame if shares and outer is not None else self
         self.captured: set[str] = set()  # its names that functions inside of it read or bind
         self.captures: set[str] = set()  # names of functions around it
 
-    def find(self, name: str) -> Scope:
+    def find(self, name: str) -> TracedScope:
         """The scope that a name belongs to.
 
         The module where no other one binds it.
         """
-        scope: Scope = self
+        scope: TracedScope = self
         while scope.outer is not None:
             if name in scope.globals:
                 break
@@ -70,8 +70,8 @@ class Scope:
             scope = scope.outer
         return scope
 
-    def _captured(self, name: str, owner: Scope) -> Scope:
-        inner: Scope = self
+    def _captured(self, name: str, owner: TracedScope) -> TracedScope:
+        inner: TracedScope = self
         while inner.frame is not owner.frame:
             inner.frame.captures.add(name)
             owner.captured.add(name)
@@ -108,7 +108,7 @@ class Scopes:
 
     def __init__(self, tree: ast.Module, first: int):
         self._next = first
-        self.by_node: dict[ast.AST, Scope] = {}
+        self.by_node: dict[ast.AST, TracedScope] = {}
         self.module = self._new(tree, "module", None)
         for child in tree.body:
             self._collect(child, self.module)
@@ -118,12 +118,12 @@ class Scopes:
         """The number after those of all its scopes."""
         return self._next
 
-    def _new(self, node: ast.AST, kind: str, outer: Scope | None) -> Scope:
-        scope = self.by_node[node] = Scope(self._next, kind, outer)
+    def _new(self, node: ast.AST, kind: str, outer: TracedScope | None) -> TracedScope:
+        scope = self.by_node[node] = TracedScope(self._next, kind, outer)
         self._next += 1
         return scope
 
-    def _collect(self, node: ast.AST, scope: Scope) -> None:
+    def _collect(self, node: ast.AST, scope: TracedScope) -> None:
         if isinstance(node, Function):
             self._function(node, scope)
         elif isinstance(node, ast.ClassDef):
@@ -136,11 +136,11 @@ class Scopes:
             self._bind(node, scope)
             self._all(ast.iter_child_nodes(node), scope)
 
-    def _all(self, nodes: Iterable[ast.AST], scope: Scope) -> None:
+    def _all(self, nodes: Iterable[ast.AST], scope: TracedScope) -> None:
         for node in nodes:
             self._collect(node, scope)
 
-    def _function(self, node: FunctionNode, scope: Scope) -> None:
+    def _function(self, node: FunctionNode, scope: TracedScope) -> None:
         inner = self._new(node, "function", scope)
         inner.names.update(parameters(node.args))
         if not isinstance(node, ast.Lambda):
@@ -149,7 +149,7 @@ class Scopes:
         self._all((one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None), scope)
         self._all(node.body if isinstance(node.body, list) else [node.body], inner)
 
-    def _comprehension(self, node: ComprehensionNode, scope: Scope) -> None:
+    def _comprehension(self, node: ComprehensionNode, scope: TracedScope) -> None:
         kind = "generator" if isinstance(node, ast.GeneratorExp) else "comprehension"
         inner = self._new(node, kind, scope)
         self._collect(node.generators[0].iter, scope)
@@ -158,7 +158,7 @@ class Scopes:
             self._all([part.target, *[part.iter][:number], *part.ifs], inner)
         self._all((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,), inner)
 
-    def _bind(self, node: ast.AST, scope: Scope) -> None:
+    def _bind(self, node: ast.AST, scope: TracedScope) -> None:
         """The names that a node by itself binds."""
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if not (scope.kind in ("comprehension", "generator") and node.id in scope.names):

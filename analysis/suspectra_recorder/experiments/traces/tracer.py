@@ -8,7 +8,7 @@ from typing import Any
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.experiments.traces.calls import State
+from suspectra_recorder.experiments.traces.calls import TracedState
 from suspectra_recorder.experiments.traces.probes import idle, probes
 from suspectra_recorder.experiments.traces.statement_rewriting import Rewritten, rewrite
 from suspectra_recorder.experiments.traces.tables import TracedSource
@@ -52,10 +52,10 @@ class Tracer(Instrument):
         self._only: Collection[tuple[str, int]] | None = None
         self._thread = 0
         self._columns = Columns(0)
-        self._state: State | None = None
+        self._state: TracedState | None = None
         self._defaulted: dict[int, int] = {}
         self.left_out_imports = False  # whether tracing what was imported made too many nodes
-        self._imported: tuple[State, dict[str, Probe]] | None = None  # what was traced before, and its probes
+        self._imported: tuple[TracedState, dict[str, Probe]] | None = None  # what was traced before, and its probes
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Let a source tell this tracer what it does."""
@@ -104,7 +104,9 @@ class Tracer(Instrument):
 
     # a run
 
-    def start(self, descriptor: int, only: Collection[tuple[str, int]] | None = None, most: int = MAX_NODES) -> State:
+    def start(
+        self, descriptor: int, only: Collection[tuple[str, int]] | None = None, most: int = MAX_NODES
+    ) -> TracedState:
         """Trace from now on."""
         imported, self._imported = self._imported, None
         if imported is None:
@@ -116,8 +118,8 @@ class Tracer(Instrument):
         self._trace(state, found)
         return state
 
-    def _new_state(self, columns: Columns) -> tuple[State, dict[str, Probe]]:
-        state = State(
+    def _new_state(self, columns: Columns) -> tuple[TracedState, dict[str, Probe]]:
+        state = TracedState(
             columns,
             self._frames,
             self._captured,
@@ -129,7 +131,7 @@ class Tracer(Instrument):
         state.defaulted = self._defaulted
         return state, probes(state)
 
-    def _trace(self, state: State, found: dict[str, Probe]) -> None:
+    def _trace(self, state: TracedState, found: dict[str, Probe]) -> None:
         self._state, self._columns = state, state.columns
         self._thread = _thread.get_ident()
         self._open.update(found)

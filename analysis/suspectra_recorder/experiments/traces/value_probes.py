@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import ANY, Call, Pending, State, ended
+from suspectra_recorder.experiments.traces.calls import ANY, Pending, TracedCall, TracedState, ended
 from suspectra_recorder.experiments.traces.heap import WHOLE
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
@@ -16,7 +16,7 @@ __builtins__ = library_references.builtins
 Probe = Callable[..., Any]
 
 
-def value_probes(state: State) -> dict[str, Probe]:
+def value_probes(state: TracedState) -> dict[str, Probe]:
     """The probes of values, decisions, loops and comprehensions."""
     columns, heap, frames = state.columns, state.heap, state.frames
     node, text, shares = columns.node, columns.text, columns.owner
@@ -173,7 +173,7 @@ def value_probes(state: State) -> dict[str, Probe]:
         if type(value) is GeneratorType:
             state.calls += 1
             parent = state.current
-            call = Call(state.calls, frames[site], parent, gives=True)
+            call = TracedCall(state.calls, frames[site], parent, gives=True)
             columns.called(parent.number)
             node(site, state.calls, 0, -1, [])
             call.owners = [(parent.frame, parent.number), *parent.owners]

@@ -7,14 +7,14 @@ from traceback import walk_tb
 
 import pytest
 
-from suspectra_recorder.experiments.decisions.decision_points import Point, Switched
+from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint, Switched
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.values.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.values.assigned_values import AssignedValues, ReplacedValue
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
@@ -26,7 +26,7 @@ class AlteringStates(RunKind):
     """Decisions are switched, values replaced, some of them by symbols, and the outcome of other decisions watched.
 
     A job has ``"switched"`` and ``"watched"``, lists of path, number and instance of a decision; ``"replaced"``, a list
-    of mappings with the fields of `Replacement`; and ``"compare"``, which asks for the distances of comparisons.
+    of mappings with the fields of `ReplacedValue`; and ``"compare"``, which asks for the distances of comparisons.
     """
 
     def __init__(self, values: AssignedValues, board: Switchboard, rounds: LoopRounds | None = None):
@@ -37,14 +37,14 @@ class AlteringStates(RunKind):
         self._replaced: Callable[[], Findings] = Findings
         self._switched: Callable[[], Switched] | None = None
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Alter all from now on."""
         path = self._path = SymbolicPath()
         self._failure.start(path)
         self._rounds.begun.clear()
-        wanted = [Replacement(**one) for one in job["replaced"]]
+        wanted = [ReplacedValue(**one) for one in job["replaced"]]
         self._replaced = self._values.replace(wanted, compare=job["compare"], symbols=path)
-        switched, watched = ([Point(*point) for point in job[name]] for name in ("switched", "watched"))
+        switched, watched = ([DecisionPoint(*point) for point in job[name]] for name in ("switched", "watched"))
         self._switched = self._board.switch(switched, watched, lambda: path.last)
 
     def take_back(self) -> Findings:

@@ -34,7 +34,7 @@ MAX_COMPARISONS = 3_000
 _NEXT_COMPARISONS = 300  # after a value was replaced
 
 
-class Replacement(NamedTuple):
+class ReplacedValue(NamedTuple):
     """Which value is replaced, and by what."""
 
     path: str  # of its source, which need not be loaded yet
@@ -100,7 +100,7 @@ class AssignedValues(Instrument):
         return noted
 
     def replace(
-        self, wanted: Sequence[Replacement], *, compare: bool = False, symbols: SymbolicPath | None = None
+        self, wanted: Sequence[ReplacedValue], *, compare: bool = False, symbols: SymbolicPath | None = None
     ) -> Callable[[], Findings]:
         """Put other values in the place of some.
 
@@ -182,7 +182,7 @@ class _Comparisons:
                 self.distances[key + "".join(path)] = distance
 
 
-def _new_value(wanted: Replacement, symbols: SymbolicPath | None) -> object:
+def _new_value(wanted: ReplacedValue, symbols: SymbolicPath | None) -> object:
     value = from_text(wanted.text)
     return symbols.symbol(wanted.symbol, value) if wanted.symbol and symbols is not None else value
 

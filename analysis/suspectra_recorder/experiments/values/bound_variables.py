@@ -25,7 +25,7 @@ _Bound = dict[str, None]  # in the order in which they were bound last
 
 
 @dataclass
-class Scope:
+class BoundVariables:
     """The local variables of one function."""
 
     parameters: tuple[str, ...]  # those that have a value of their own, the first one first
@@ -36,7 +36,7 @@ class Scope:
     tracked: frozenset[str] = frozenset()  # these names; all statements that bind one can be seen
 
 
-def scope_of(function: Function) -> Scope:
+def scope_of(function: Function) -> BoundVariables:
     """Look at the local variables of a function."""
     return _Analysis(function).scope
 
@@ -57,7 +57,7 @@ class _Analysis:
         ordinary = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         names = [one.arg for one in (*ordinary, *several) if one is not None]
         self._hidden = frozenset(_hidden(function))
-        self.scope = Scope(tuple(name for name in names if name not in self._hidden))
+        self.scope = BoundVariables(tuple(name for name in names if name not in self._hidden))
         self._definitions = Counter(self.scope.parameters)
         self._block(function.body, dict.fromkeys(self.scope.parameters))
         tracked = frozenset(name for name, times in self._definitions.items() if times > 1)

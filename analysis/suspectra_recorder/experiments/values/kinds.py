@@ -6,27 +6,27 @@ from collections.abc import Callable
 
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.values.altered_states import AlteringStates
-from suspectra_recorder.experiments.values.assigned_values import AssignedValues, Replacement
+from suspectra_recorder.experiments.values.assigned_values import AssignedValues, ReplacedValue
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
 
 
 class _Replacing(RunKind):
-    """Another value is assigned: see `Replacement`; ``"compare"`` asks for the distances of comparisons."""
+    """Another value is assigned: see `ReplacedValue`; ``"compare"`` asks for the distances of comparisons."""
 
     def __init__(self, values: AssignedValues):
         self.instrument = self._values = values
         self.plugin = FailedComparisons(values.failed)
         self._answer: Callable[[], Findings] = Findings
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Replace it from now on."""
-        wanted = Replacement(job["file"], job["number"], job["instance"], job["part"], job["text"])
+        wanted = ReplacedValue(job["file"], job["number"], job["instance"], job["part"], job["text"])
         self._answer = self._values.replace([wanted], compare=job["compare"])
 
     def take_back(self) -> Findings:
@@ -43,7 +43,7 @@ class _Noting(RunKind):
         self._values = values
         self._answer: Callable[[], Findings] = Findings
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note values from now on."""
         self._answer = self._values.note()
 

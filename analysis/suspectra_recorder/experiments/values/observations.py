@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from suspectra_recorder.experiments.exchange import Findings, Job, ObservedSites
+from suspectra_recorder.experiments.exchange import Findings, ObservedSites, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
@@ -229,7 +229,7 @@ def _relation(one: Any, other: Any) -> str:
     return _RELATIONS[0] if one < other else _RELATIONS[1] if one == other else _RELATIONS[2] if one > other else ""
 
 
-class Observing(RunKind):
+class ObservingRun(RunKind):
     """The program as it is, with what predicates hold for its values."""
 
     def __init__(self, sources: Callable[[], dict[str, str]]):
@@ -237,7 +237,7 @@ class Observing(RunKind):
         self.instrument = self._observations = Observations()
         self._observed: Callable[[], list[ObservedSites]] = list
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Observe values from now on."""
         self._observed = self._observations.observe()
 

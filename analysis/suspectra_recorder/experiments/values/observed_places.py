@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from suspectra_recorder.experiments.values.assignments import Rewriting, call_at
-from suspectra_recorder.experiments.values.bound_variables import Scope, scope_of, target_names
+from suspectra_recorder.experiments.values.bound_variables import BoundVariables, scope_of, target_names
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -52,7 +52,7 @@ class _Observing(Rewriting):
     def __init__(self, name: str, first: int):
         super().__init__(name, first)
         self.places: list[ObservedPlace] = []
-        self._scope = Scope(())
+        self._scope = BoundVariables(())
         self._bound: tuple[str, ...] = ()
 
     def _function(self, node: ast.AST) -> None:
@@ -68,7 +68,7 @@ class _Observing(Rewriting):
             super()._function(node)
         self._scope, self._bound = scope, bound
 
-    def _entry(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> list[ast.stmt]:
+    def _entry(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: BoundVariables) -> list[ast.stmt]:
         body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
         names = scope.parameters[:MAX_NAMES]
         tracked = set(scope.parameters) & scope.tracked

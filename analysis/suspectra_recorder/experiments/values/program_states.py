@@ -10,8 +10,8 @@ from types import FrameType
 
 import pytest
 
-from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, Statement, insert_statement_marks
-from suspectra_recorder.experiments.exchange import Findings, Job, MemoryChange, MemoryGraph
+from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, MarkedStatement, insert_statement_marks
+from suspectra_recorder.experiments.exchange import Findings, MemoryChange, MemoryGraph, RunRequest
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
 from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.loading import Instrument
@@ -43,7 +43,7 @@ class StatementMarks(Pausable, Instrument):
     def __init__(self) -> None:
         super().__init__()
         self.at: Callable[[int], None] = _ignore  # called before each statement, with its number
-        self.sources: NumberedSources[Statement] = NumberedSources()  # the loaded sources, with their statements
+        self.sources: NumberedSources[MarkedStatement] = NumberedSources()  # the loaded sources, with their statements
         self._first_of_call: set[int] = set()
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
@@ -147,7 +147,7 @@ class NotingStatements(RunKind):
         self.plugin = self._failure = failure
         self._answer: Callable[[], Findings] = Findings
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note statements from now on."""
         self._failure.start()
         self._answer = self._marks.note()
@@ -166,7 +166,7 @@ class ChangingState(RunKind):
         self._marks, self._failure = marks, failure
         self._answer: Callable[[], Findings] = Findings
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Wait for the statement from now on."""
         self._failure.start()
         self._answer = self._marks.stop_at(job["point"], job["changes"])

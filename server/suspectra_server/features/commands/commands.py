@@ -29,14 +29,14 @@ from suspectra_server.features.commands.arguments import (
 from suspectra_server.features.commands.debugging import DebugCommands
 from suspectra_server.features.commands.named_places import Finder, Found, stop_at
 from suspectra_server.features.commands.refusals import RequestFailed
-from suspectra_server.features.distinctions import Answer, tell_apart, why_not
+from suspectra_server.features.distinctions import DistinctionText, tell_apart, why_not
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import Statement
+from suspectra_server.session.navigation.statement import RankedStatement
 from suspectra_server.session.session import Session
-from suspectra_server.session.tests.test_run import Run
+from suspectra_server.session.tests.test_run import RequestedRun
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
@@ -48,7 +48,7 @@ from suspectra_server.timing import STEPS_TIMEOUT_S
 if TYPE_CHECKING:
     from suspectra.markov.move import Move
 
-Offer = tuple["Move", Statement, messages.CodeLocation]  # a move, and where it leads
+Offer = tuple["Move", RankedStatement, messages.CodeLocation]  # a move, and where it leads
 
 MAX_CHOICES = 5  # in one question: some clients make each a button
 
@@ -70,7 +70,7 @@ class Commands(DebugCommands):
         if self._by_steps(current):
             return self._go_to(await self._fewest_steps(current), current)
         found = self._find.in_ranking(cursor, 1)
-        self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
+        self._learn(current, RankedStatement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, current)
 
     def previous_suspect(self, cursor: object = None) -> lsp.Location | None:
@@ -79,7 +79,7 @@ class Commands(DebugCommands):
         if self._by_steps(current):
             return self.back()
         found = self._find.in_ranking(cursor, -1)
-        self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
+        self._learn(current, RankedStatement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, current)
 
     def first_suspect(self) -> lsp.Location | None:
@@ -99,7 +99,7 @@ class Commands(DebugCommands):
         moves, reading = found or ([], None)
         if reading is not None:
             folder.sources.take(reading)
-        targets = [(move, Statement(folder, ranking, move.element)) for move in moves]
+        targets = [(move, RankedStatement(folder, ranking, move.element)) for move in moves]
         offered = [(move, one, where) for move, one in targets if (where := to_protocol(self._session, one))]
         target = None
         if to is not None:
@@ -124,7 +124,7 @@ class Commands(DebugCommands):
         trail = self._session.trail
         while stop := trail.back():
             folder = self._session.folders.get(stop.folder)
-            statement = Statement.for_line(folder, stop.line) if folder else None
+            statement = RankedStatement.for_line(folder, stop.line) if folder else None
             if folder and statement and (location := current_location(self._session, statement)):
                 folder.navigation.move_to(statement)
                 return self._show(statement, location)
@@ -161,7 +161,7 @@ class Commands(DebugCommands):
         element = None if uri is None else found.element
         return self._answer(found, await found.folder.ask(lambda ranking: tell_apart(ranking, element)))
 
-    def _answer(self, statement: Statement, answer: Answer | None) -> messages.Answer | None:
+    def _answer(self, statement: RankedStatement, answer: DistinctionText | None) -> messages.Answer | None:
         if answer is None:
             return None
         self._notify(answer.text)
@@ -256,7 +256,7 @@ class Commands(DebugCommands):
 
     async def _run_tests(
         self, folders: list[Folder], tests: Mapping[str, Sequence[str]], *, affected: bool | None = None
-    ) -> Run:
+    ) -> RequestedRun:
         try:
             self._session.trust.require()
         except NotTrusted as error:
@@ -278,12 +278,12 @@ class Commands(DebugCommands):
 
     # what comes next
 
-    def _by_steps(self, current: Statement | None) -> bool:
+    def _by_steps(self, current: RankedStatement | None) -> bool:
         """Whether the order is that of expected steps."""
         folder = current.folder if current else next(iter(self._session.folders), None)
         return folder is not None and folder.settings.order == "steps"
 
-    async def _fewest_steps(self, current: Statement | None) -> Found | None:
+    async def _fewest_steps(self, current: RankedStatement | None) -> Found | None:
         """The suspect with the fewest expected steps from the current statement that was not visited on this walk."""
         steps = await self._steps_from(current) if current else None
         # nothing is awaited from this line on, so all that follows is of the present ranking
@@ -291,7 +291,7 @@ class Commands(DebugCommands):
         if current is not now:
             steps = None  # they are in the element numbers of the previous ranking
         trail = self._session.trail
-        found = [one for one in self._find.unexamined() if now is None or Statement.for_mark(*one) != now]
+        found = [one for one in self._find.unexamined() if now is None or RankedStatement.for_mark(*one) != now]
         left = [one for one in found if not trail.saw(stop_at(one))]
         if not left:
             trail.begin_again()
@@ -306,7 +306,7 @@ class Commands(DebugCommands):
 
         return min(left, key=near, default=None)
 
-    async def _steps_from(self, current: Statement) -> np.ndarray | None:
+    async def _steps_from(self, current: RankedStatement) -> np.ndarray | None:
         """Expected steps from a statement to every other, in the numbers of its ranking."""
         asked = current.folder.navigation.ask(
             current.ranking, lambda navigation, token: navigation.steps_from(current.element, token), of_steps=True
@@ -316,7 +316,7 @@ class Commands(DebugCommands):
         except asyncio.TimeoutError:
             return None
 
-    async def _ask_where(self, current: Statement, offered: list[Offer]) -> Statement | None:
+    async def _ask_where(self, current: RankedStatement, offered: list[Offer]) -> RankedStatement | None:
         """Let the user choose a move, in a client that has no list of its own."""
         titles = {
             plain(
@@ -332,7 +332,7 @@ class Commands(DebugCommands):
         answer = await self._session.window_show_message_request_async(request)
         return titles.get(answer.title) if answer else None
 
-    def _learn(self, current: Statement | None, target: Statement | None, returns: bool = False) -> None:
+    def _learn(self, current: RankedStatement | None, target: RankedStatement | None, returns: bool = False) -> None:
         """Count a move, if the reader agreed to that: as a jump where it leads to a neighbour, not to the ranking."""
         current, target = current and current.now(), target and target.now()
         if current is None or target is None or not current.folder.settings.learn_jumps:
@@ -363,15 +363,15 @@ class Commands(DebugCommands):
 
     # going there
 
-    def _go_to(self, found: Found | None, current: Statement | None = None) -> lsp.Location | None:
+    def _go_to(self, found: Found | None, current: RankedStatement | None = None) -> lsp.Location | None:
         if found is not None:
-            return self._visit(Statement.for_mark(*found), current)
+            return self._visit(RankedStatement.for_mark(*found), current)
         if not self._session.supports_status:
             done = any(folder.snapshot.marks for folder in self._session.folders)
             self._session.answer("No other suspect is left." if done else self._session.status()["message"])
         return None
 
-    def _visit(self, target: Statement, current: Statement | None) -> lsp.Location | None:
+    def _visit(self, target: RankedStatement, current: RankedStatement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""
         to, from_ = target.now(), current and current.now()
         if to is None or (location := current_location(self._session, to)) is None:
@@ -381,7 +381,7 @@ class Commands(DebugCommands):
         to.folder.navigation.move_to(to)
         return self._show(to, location)
 
-    def _show(self, statement: Statement, location: lsp.Location) -> lsp.Location:
+    def _show(self, statement: RankedStatement, location: lsp.Location) -> lsp.Location:
         if self._session.can("window.show_document.support"):
             # nothing is selected, so that a key can't replace the statement
             start = location.range.start
@@ -415,7 +415,7 @@ def register(session: Session) -> None:
         session.command(command.id)(checked(method, len(command.arguments)))
 
 
-def _moves(current: Statement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
+def _moves(current: RankedStatement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
     """Where to look next, and the files of these locations; called in the worker thread."""
     if navigation.model is None:
         return None

@@ -14,7 +14,7 @@ from suspectra_server.features.commands.arguments import parse_location
 from suspectra_server.features.commands.comparisons import ComparisonCommands
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import tests_at
-from suspectra_server.features.steps import Steps
+from suspectra_server.features.steps import StepMessages
 from suspectra_server.messages import DebugLaunch
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.tests.processes import launch_of
@@ -64,7 +64,7 @@ class DebugCommands(ComparisonCommands):
 
     async def _first_stop(self, folder: Folder, test: str) -> list[lsp.Location]:
         """The most suspicious line that a test executes, or else where it failed; none if that was edited."""
-        steps = Steps(self._session, folder)
+        steps = StepMessages(self._session, folder)
         if (where := self._stop(folder, test)) is not None:
             await steps.read([where.file])
         where = self._stop(folder, test)  # in the ranking that is there by now

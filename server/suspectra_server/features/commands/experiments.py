@@ -15,12 +15,12 @@ from suspectra_server.features.commands.arguments import are_names, parse_cursor
 from suspectra_server.features.commands.groups import GroupCommands
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import can_be_investigated, failing_tests, tests_at
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.experiments.experiment_run import Work
 from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.experiments.value_comparison import ValueComparison
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import Statement
+from suspectra_server.session.navigation.statement import RankedStatement
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.text import plain
 
@@ -72,7 +72,7 @@ class ExperimentCommands(GroupCommands):
         if found is None or suspect is None or suspect.only_read:
             raise RequestFailed("No failing test executes this line.")
         folder, _ = found
-        statement = Statement(folder, folder.snapshot.ranking, suspect.element)
+        statement = RankedStatement(folder, folder.snapshot.ranking, suspect.element)
         failing = await self._may_alter(folder, failing_tests(folder, suspect.failing_tests))
         if failing is None:
             return False
@@ -137,7 +137,7 @@ class ExperimentCommands(GroupCommands):
             raise RequestFailed("Tests are running. Wait for them, or cancel them.")
         if folder.snapshot.ranking.failing and not can_be_investigated(folder):
             raise RequestFailed("Only tests that pytest runs can be run again with something altered.")
-        if folder.current().state is State.STALE:
+        if folder.current().state is FolderState.STALE:
             raise RequestFailed("The sources changed since the tests ran. Run the tests again first.")
 
     async def _is_allowed(self, folder: Folder) -> bool:

@@ -8,7 +8,7 @@ from suspectra.report import Suspect
 from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.commands.arguments import parse_cursor
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import Statement
+from suspectra_server.session.navigation.statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.trail import Stop
@@ -58,7 +58,7 @@ class Finder:
         found = self.visited() or next(iter(self.unexamined()), None)
         return (found[0], found[1].suspect, self.location(*found)) if found else None
 
-    def statement_at(self, uri: str, line: int) -> Statement | None:
+    def statement_at(self, uri: str, line: int) -> RankedStatement | None:
         """The measured statement on a line."""
         found = self._session.folders.containing(uri)
         if found is None:
@@ -67,22 +67,22 @@ class Finder:
         snapshot = folder.current()
         element = snapshot.element_at(path, line)
         if element is not None:
-            return Statement(folder, snapshot.ranking, element)
+            return RankedStatement(folder, snapshot.ranking, element)
         origin = placement.origin(line) if (placement := folder.placement(path)) else None
-        return Statement.for_line(folder, (path, origin)) if origin else None
+        return RankedStatement.for_line(folder, (path, origin)) if origin else None
 
-    def at_reader(self, cursor: object) -> Statement | None:
+    def at_reader(self, cursor: object) -> RankedStatement | None:
         """Where the reader is: the statement at the cursor, or else the one visited last."""
         if cursor is not None and (found := self.statement_at(*parse_cursor(cursor))):
             return found
         stop = self._session.trail.current
         folder = self._session.folders.get(stop.folder) if stop else None
-        return Statement.for_line(folder, stop.line) if stop and folder else None
+        return RankedStatement.for_line(folder, stop.line) if stop and folder else None
 
-    def first(self) -> Statement | None:
+    def first(self) -> RankedStatement | None:
         """The first suspect that is not examined."""
         found = next(iter(self.unexamined()), None)
-        return Statement.for_mark(*found) if found else None
+        return RankedStatement.for_mark(*found) if found else None
 
     def in_ranking(self, cursor: object, direction: int) -> Found | None:
         """The next suspect that is not examined, or with direction -1 the previous one."""

@@ -13,7 +13,7 @@ from suspectra_server.features.commands.arguments import parse_location
 from suspectra_server.features.commands.causes import CauseCommands
 from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
 from suspectra_server.features.failing_tests import failing_tests, tests_at
-from suspectra_server.features.steps import Steps
+from suspectra_server.features.steps import StepMessages
 from suspectra_server.messages import Slice, SlicedFile, Step
 from suspectra_server.session.experiments.tracing import Tracing, is_of_sources
 from suspectra_server.session.folder import Folder
@@ -21,8 +21,8 @@ from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.dependences.shown_links import Direction
-    from suspectra.dependences.slices import Branch
     from suspectra.dependences.slices import Slice as RunSlice
+    from suspectra.dependences.slices import SliceBranch
     from suspectra.dependences.trace import DependenceTrace
 
 _MAX_STEPS = 200
@@ -33,7 +33,7 @@ class _Found(NamedTuple):
     """A slice, computed in a worker thread."""
 
     slice: RunSlice
-    tree: tuple[Branch, ...]
+    tree: tuple[SliceBranch, ...]
     lines: dict[str, list[int]]
     of_failure: bool
 
@@ -98,7 +98,7 @@ class SliceCommands(CauseCommands):
     async def _answer_with(self, folder: Folder, evidence: Evidence, found: _Found, place: str) -> Slice:
         from suspectra.output.pictures.slice import slice_svg
 
-        steps = Steps(self._session, folder)
+        steps = StepMessages(self._session, folder)
         await steps.read([*found.lines, *(file for file, _ in _places(found.tree))])
         trace, direction = found.slice.trace, found.slice.direction
         svg = await folder.ask(lambda _: slice_svg(found.slice, steps.source))
@@ -146,7 +146,7 @@ def _heading(found: _Found, place: str) -> str:
     return f"What led to {place}, in {test}"
 
 
-def _step(steps: Steps, branch: Branch, direction: Direction) -> Step | None:
+def _step(steps: StepMessages, branch: SliceBranch, direction: Direction) -> Step | None:
     from suspectra.output.slices import WHY, result_of
 
     step = branch.step
@@ -156,13 +156,13 @@ def _step(steps: Steps, branch: Branch, direction: Direction) -> Step | None:
     return steps.step(where, result_of(step), step.instance, why, below, branch.more, step.operand)
 
 
-def _places(tree: Iterable[Branch]) -> Iterable[tuple[str, int]]:
+def _places(tree: Iterable[SliceBranch]) -> Iterable[tuple[str, int]]:
     for branch in tree:
         yield branch.step.file, branch.step.line
         yield from _places(branch.branches)
 
 
-def _files(folder: Folder, steps: Steps, lines: dict[str, list[int]]) -> Iterable[SlicedFile]:
+def _files(folder: Folder, steps: StepMessages, lines: dict[str, list[int]]) -> Iterable[SlicedFile]:
     """The lines of a slice where they are now, counted from 0."""
     for file, numbers in lines.items():
         ranges = (steps.range_of(Location(file, number, number)) for number in numbers)

@@ -15,7 +15,7 @@ from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra_server.session.client import Client
-from suspectra_server.session.experiments.experiment_run import Outcome, Shown
+from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.experiments.tracing import is_of_sources
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
@@ -24,7 +24,7 @@ from suspectra_server.session.trust import Trust
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
-    from suspectra.causes.inquiry import Inquiry
+    from suspectra.causes.inquiry import CauseInquiry
     from suspectra.causes.report import CauseReport
 
 
@@ -48,7 +48,7 @@ class CauseSearch:
     title: str = field(default="searching for the cause", init=False)
     report: CauseReport | None = field(default=None, init=False)  # what is known by now
     sentence: str = field(default="", init=False)  # where the search goes on
-    outcome: Outcome | None = field(default=None, init=False)  # None as long as the search lasts
+    outcome: WorkOutcome | None = field(default=None, init=False)  # None as long as the search lasts
 
     def __post_init__(self) -> None:
         self._hides_values = self.folder.settings.experiments_hide_values
@@ -59,13 +59,13 @@ class CauseSearch:
         allowed = self._hides_values == self.folder.settings.experiments_hide_values
         return allowed and is_of_sources(self.folder, self.evidence)
 
-    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+    def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Search, and publish each step; in the thread of experiments."""
         folder, settings = self.folder, self.folder.settings
         if self.seconds is not None:
             settings = replace(settings, causes_seconds=self.seconds)
         began = time.monotonic()
-        inquiry: Inquiry | None = None
+        inquiry: CauseInquiry | None = None
         try:
             command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=True)
@@ -78,8 +78,8 @@ class CauseSearch:
             job.publish(Narrowed("", 1.0, report))
         except SuspectraError as error:
             left_out = () if inquiry is None else inquiry.problems  # which may be the reason
-            return Outcome(0, problems=tuple(dict.fromkeys((error.problem, *left_out))))
-        return Outcome(report.alterations, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+            return WorkOutcome(0, problems=tuple(dict.fromkeys((error.problem, *left_out))))
+        return WorkOutcome(report.alterations, report.complete, tuple(dict.fromkeys(inquiry.problems)))
 
     def take(self, news: object) -> Shown | None:
         """Take what a step has found."""
@@ -93,7 +93,7 @@ class CauseSearch:
         runs = news.report.alterations
         return Shown(self.test.name, runs, news.share, self.sentence, self.sentence)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: WorkOutcome) -> None:
         """Say what was found: the user gave a command."""
         self.outcome = outcome
         roots = self.report.roots if self.report else ()

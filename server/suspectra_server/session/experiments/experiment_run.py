@@ -33,7 +33,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WorkOutcome:
     """How a work ended."""
 
     runs: int  # how many runs there were
@@ -53,13 +53,13 @@ class Work(Protocol):
     def title(self) -> str:
         """Of the progress bar."""
 
-    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+    def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Do it, and publish news; in the thread of experiments."""
 
     def take(self, news: object) -> Shown | None:
         """Take news; in the loop. What the client is to show, if that has changed."""
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: WorkOutcome) -> None:
         """Take the outcome; in the loop. What was published before is all that there is."""
 
 
@@ -72,7 +72,7 @@ class ExperimentRun:
         self._jobs = jobs
         self._keep_running = keep_running
         self._folder: Folder | None = None
-        self._ended: asyncio.Future[Outcome | None] | None = None  # None: the folder is gone
+        self._ended: asyncio.Future[WorkOutcome | None] | None = None  # None: the folder is gone
         self._after_ranking: dict[Folder, Callable[[], None]] = {}
         self.shown: Shown | None = None  # how far the work is; None before its first news
 
@@ -88,7 +88,7 @@ class ExperimentRun:
         """
         self._trust.require()
         self._folder, self.shown = work.folder, None
-        ended: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
+        ended: asyncio.Future[WorkOutcome | None] = asyncio.get_running_loop().create_future()
         self._ended = ended
         self._client.send_status()
         task = asyncio.ensure_future(self._run(work, ended))
@@ -97,7 +97,7 @@ class ExperimentRun:
 
     def cancel(self) -> None:
         """Stop; what was found so far is kept."""
-        self._end(Outcome(self.shown.runs if self.shown else 0, cancelled=True))
+        self._end(WorkOutcome(self.shown.runs if self.shown else 0, cancelled=True))
 
     def leave_out(self, folder: Folder) -> None:
         """A folder was removed."""
@@ -115,15 +115,15 @@ class ExperimentRun:
         if folder in self._after_ranking and not folder.rankings.busy:
             self._after_ranking.pop(folder)()
 
-    def _end(self, outcome: Outcome | None) -> None:
+    def _end(self, outcome: WorkOutcome | None) -> None:
         self._jobs.cancel(_KEY)
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(outcome)
 
-    async def _run(self, work: Work, ended: asyncio.Future[Outcome | None]) -> None:
+    async def _run(self, work: Work, ended: asyncio.Future[WorkOutcome | None]) -> None:
         progress = await ProgressBar.begin(self._client, self.cancel, work.title)
         taker = _Taker(self, work, progress, ended)
-        outcome: Outcome | None = None
+        outcome: WorkOutcome | None = None
 
         def do(job: Job[object]) -> object:
             return work.run(self._trust, job)
@@ -149,18 +149,20 @@ class ExperimentRun:
 class _Taker:
     """Takes what a work publishes."""
 
-    def __init__(self, run: ExperimentRun, work: Work, bar: ProgressBar, ended: asyncio.Future[Outcome | None]) -> None:
+    def __init__(
+        self, run: ExperimentRun, work: Work, bar: ProgressBar, ended: asyncio.Future[WorkOutcome | None]
+    ) -> None:
         self._run, self._work, self._bar, self._ended = run, work, bar, ended
 
     def take(self, news: object) -> None:
         """Take news, the outcome, or the error of a defect."""
         if self._ended.done():
             return
-        if isinstance(news, Outcome):
+        if isinstance(news, WorkOutcome):
             self._ended.set_result(news)
         elif isinstance(news, Exception):
             problem = Problem("", "", f"the experiments failed: {news}", "see the server's log, and report this")
-            self._ended.set_result(Outcome(0, problems=(problem,)))
+            self._ended.set_result(WorkOutcome(0, problems=(problem,)))
         elif shown := self._work.take(news):
             self._bar.report(plain(shown.words), int(100 * shown.share))
             self._run.show(shown)

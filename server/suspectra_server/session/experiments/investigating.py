@@ -12,12 +12,12 @@ from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import Progress
+from suspectra.experiments.investigation import InquiryProgress
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.runs.experiment import Experiment
 from suspectra_server.session.client import Client
-from suspectra_server.session.experiments.experiment_run import ExperimentRun, Outcome, Shown
+from suspectra_server.session.experiments.experiment_run import ExperimentRun, Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.tests.processes import investigation_of
@@ -39,14 +39,14 @@ class Investigating:
     tests: tuple[FailingTest, ...]
     at: Location | None = None  # the statement to alter; by default any
     seconds: float | None = None  # how long it may take; by default as the settings say
-    outcome: Outcome | None = field(default=None, init=False)  # None as long as it lasts
+    outcome: WorkOutcome | None = field(default=None, init=False)  # None as long as it lasts
     title: str = field(default="trying what makes tests pass", init=False)
 
-    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+    def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Make the experiments. Only those that repair, and now and then the progress, are published."""
         runs, last = 0, 0.0
 
-        def notify(progress: Progress) -> None:
+        def notify(progress: InquiryProgress) -> None:
             nonlocal last
             if (now := time.monotonic()) - last >= PROGRESS_S:
                 last = now
@@ -81,7 +81,7 @@ class Investigating:
             complete = investigation.complete
         except SuspectraError as error:
             problems = [*problems, error.problem]
-        return Outcome(runs, complete, tuple(dict.fromkeys(problems)))
+        return WorkOutcome(runs, complete, tuple(dict.fromkeys(problems)))
 
     def take(self, news: object) -> Shown | None:
         """Log a finding, or show the progress."""
@@ -89,17 +89,17 @@ class Investigating:
             found = plain(f"{self.folder.root.name}: {news}", MAX_TEXT)
             self.client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, found))
             return None
-        if not isinstance(news, Progress):
+        if not isinstance(news, InquiryProgress):
             return None
         test = f"test {news.number} of {news.total}: " if news.total > 1 else ""
         return Shown(news.test, news.runs, news.share, f"{many(news.runs, 'run')}, {test}{news.test}")
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: WorkOutcome) -> None:
         """Rank by all findings, and say what was found."""
         self.outcome = outcome
         self.experiments.after_ranking(self.folder, lambda: self._notify(outcome))
 
-    def _notify(self, outcome: Outcome) -> None:
+    def _notify(self, outcome: WorkOutcome) -> None:
         """The user gave a command, so this is its answer in every client."""
         found = self.folder.snapshot.ranking.first_repair(self.at)
         runs = f"{'cancelled after ' if outcome.cancelled else ''}{many(outcome.runs, 'altered run')}"

@@ -22,7 +22,7 @@ from suspectra.paths.searches.techniques import ASKING, DEFAULT
 from suspectra.processes.runner import LOOK_S
 from suspectra.techniques import make_technique
 from suspectra_server.session.client import Client
-from suspectra_server.session.experiments.experiment_run import Outcome, Shown
+from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.experiments.tracing import is_of_sources
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
@@ -58,7 +58,7 @@ class RunComparison:
     report: PathReport | None = field(default=None, init=False)  # what is known by now
     # what both tests execute; None as long as that is not known
     lines: ComparedLines | None = field(default=None, init=False)
-    outcome: Outcome | None = field(default=None, init=False)  # None as long as tests run
+    outcome: WorkOutcome | None = field(default=None, init=False)  # None as long as tests run
 
     def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -68,7 +68,7 @@ class RunComparison:
         """Whether it is about the sources that were recorded last."""
         return is_of_sources(self.folder, self.evidence)
 
-    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+    def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Compare paths, then note the lines of both tests; in the thread of experiments."""
         from suspectra.paths.searches.executed_lines import common_lines
 
@@ -95,8 +95,8 @@ class RunComparison:
                 failing, passing = inquiry.executed_lines(self.test.name, report.other)
                 job.publish(ComparedLines(failing, passing, common_lines(failing, passing)))
         except SuspectraError as error:
-            return Outcome(0, problems=(error.problem,))
-        return Outcome(report.candidates, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+            return WorkOutcome(0, problems=(error.problem,))
+        return WorkOutcome(report.candidates, report.complete, tuple(dict.fromkeys(inquiry.problems)))
 
     def _asking(self) -> Callable[[str], bool | None]:
         """Ask the user in the client, from the thread of experiments, until a question is closed without an answer."""
@@ -136,7 +136,7 @@ class RunComparison:
         words = self._counted(news.candidates)
         return Shown(self.test.name, news.candidates, share, words, plain(news.summary, MAX_TEXT))
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: WorkOutcome) -> None:
         """Say what was found: the user gave a command."""
         self.outcome = outcome
         report = self.report

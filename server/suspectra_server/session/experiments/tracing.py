@@ -10,7 +10,7 @@ from suspectra.base.errors import SuspectraError
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
-from suspectra_server.session.experiments.experiment_run import Outcome, Shown
+from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.tests.processes import traces_of
@@ -29,7 +29,7 @@ class Tracing:
     test: FailingTest
     title: str = field(default="tracing a failing test", init=False)
     trace: DependenceTrace | None = field(default=None, init=False)  # None until there is one
-    outcome: Outcome | None = field(default=None, init=False)  # None as long as the test runs
+    outcome: WorkOutcome | None = field(default=None, init=False)  # None as long as the test runs
 
     def __post_init__(self) -> None:
         self._hides_values = self.folder.settings.experiments_hide_values
@@ -40,7 +40,7 @@ class Tracing:
         allowed = self._hides_values == folder.settings.experiments_hide_values
         return same and allowed and versions(evidence) == versions(self.evidence)
 
-    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+    def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Trace the test."""
         folder = self.folder
         try:
@@ -51,8 +51,8 @@ class Tracing:
                 for trace in made:
                     job.publish(trace)
         except SuspectraError as error:
-            return Outcome(1, problems=(error.problem,))
-        return Outcome(1, complete=traces.made == 1, problems=tuple(dict.fromkeys(traces.problems)))
+            return WorkOutcome(1, problems=(error.problem,))
+        return WorkOutcome(1, complete=traces.made == 1, problems=tuple(dict.fromkeys(traces.problems)))
 
     def take(self, news: object) -> Shown | None:
         """Keep the trace."""
@@ -62,7 +62,7 @@ class Tracing:
             self.trace = news
         return None
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: WorkOutcome) -> None:
         """Keep the problems for whoever asked."""
         self.outcome = outcome
 

@@ -11,11 +11,11 @@ from lsprotocol import types as lsp
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import Progress
+from suspectra.experiments.investigation import InquiryProgress
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra_server.session.client import Client
-from suspectra_server.session.experiments.experiment_run import ExperimentRun, Outcome, Shown
+from suspectra_server.session.experiments.experiment_run import ExperimentRun, Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.tests.processes import observing_of
@@ -35,11 +35,11 @@ class ValueComparison:
     tests: tuple[FailingTest, ...]
     title: str = field(default="comparing values with passing tests", init=False)
 
-    def run(self, trust: Trust, job: Job[object]) -> Outcome:
+    def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Run the tests, and publish the progress; in the thread of experiments."""
         last = 0.0
 
-        def notify(progress: Progress) -> None:
+        def notify(progress: InquiryProgress) -> None:
             nonlocal last
             if (now := time.monotonic()) - last >= PROGRESS_S:
                 last = now
@@ -68,19 +68,19 @@ class ValueComparison:
             problems, complete = observing.problems, observing.complete
         except SuspectraError as error:
             problems = [*problems, error.problem]
-        return Outcome(runs, complete, tuple(dict.fromkeys(problems)))
+        return WorkOutcome(runs, complete, tuple(dict.fromkeys(problems)))
 
     def take(self, news: object) -> Shown | None:
         """Show the progress."""
-        if not isinstance(news, Progress):
+        if not isinstance(news, InquiryProgress):
             return None
         return Shown(news.test, news.runs, news.share, f"test {news.number} of {news.total}: {news.test}")
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: WorkOutcome) -> None:
         """Rank with what was observed, and say what was found."""
         self.experiments.after_ranking(self.folder, lambda: self._notify(outcome))
 
-    def _notify(self, outcome: Outcome) -> None:
+    def _notify(self, outcome: WorkOutcome) -> None:
         """The user gave a command, so this is its answer in every client."""
         found = self.folder.snapshot.ranking.first_compared()
         runs = f"{'cancelled after ' if outcome.cancelled else ''}{many(outcome.runs, 'test')} observed"

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 MAX_SIZE = 4096  # bytes; the file contains two numbers
 
 
-class Learned:
+class LearnedMoves:
     """The reader's habit. The file is read and written for each move, so that several editors add to the same counts.
 
     All methods access the file, so one worker thread calls them. `habit` is immutable and may be read by any thread.

@@ -15,7 +15,7 @@ from suspectra_server.timing import NAVIGATION_DEBOUNCE_S
 Answer = TypeVar("Answer")
 
 
-class Position(Protocol):
+class ReaderPosition(Protocol):
     """A statement that the reader is on."""
 
     @property
@@ -26,7 +26,7 @@ class Position(Protocol):
     def element(self) -> int:
         """Its number in that ranking."""
 
-    def now(self) -> Position | None:
+    def now(self) -> ReaderPosition | None:
         """The same statement in the present ranking; None where it is gone or was edited."""
 
 
@@ -50,7 +50,7 @@ class NavigationService:
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._current_model: NavigationModel | None = None
-        self._current: Position | None = None
+        self._current: ReaderPosition | None = None
         self._waiting: set[asyncio.Future[Any]] = set()
 
     def model_for(self, ranking: Ranking) -> NavigationModel | None:
@@ -70,7 +70,7 @@ class NavigationService:
         if not self._closed:
             self._timer = self._loop.call_later(after, self._make)
 
-    def move_to(self, statement: Position | None) -> None:
+    def move_to(self, statement: ReaderPosition | None) -> None:
         """Remember that the reader is on a statement."""
         self._current = statement
         navigation = self._current_model

@@ -11,11 +11,11 @@ from suspectra_server.state.ranking import Ranking, RecordedLine
 
 
 @dataclass(frozen=True)
-class Statement:
+class RankedStatement:
     """An element of a ranking.
 
     Elements are numbered anew by each ranking. A bare number that is kept while something else runs may therefore name
-    another line by then. So whatever outlives one turn of the loop holds a `Statement`, or a line of the run, instead.
+    another line by then. So whatever outlives one turn of the loop holds a `RankedStatement`, or a line of the run.
     """
 
     folder: Folder  # whose ranking it is
@@ -23,12 +23,12 @@ class Statement:
     element: int
 
     @classmethod
-    def for_mark(cls, folder: Folder, mark: Mark) -> Statement:
+    def for_mark(cls, folder: Folder, mark: Mark) -> RankedStatement:
         """The statement of a mark of the present snapshot."""
         return cls(folder, folder.snapshot.ranking, mark.suspect.element)
 
     @classmethod
-    def for_line(cls, folder: Folder, line: RecordedLine) -> Statement | None:
+    def for_line(cls, folder: Folder, line: RecordedLine) -> RankedStatement | None:
         """The statement that the present ranking has on a line of its run."""
         element = folder.element_of(line)
         return None if element is None else cls(folder, folder.snapshot.ranking, element)
@@ -44,9 +44,9 @@ class Statement:
         report = self.ranking.report
         return report.suspect_of(self.element) if report is not None and report.level[self.element] >= 0 else None
 
-    def now(self) -> Statement | None:
+    def now(self) -> RankedStatement | None:
         """The same statement in the present ranking of its folder; None where it is gone or was edited."""
         if self.ranking is self.folder.snapshot.ranking:
             return self
         line = self.folder.follow(self.recorded_line, self.ranking)
-        return Statement.for_line(self.folder, line) if line else None
+        return RankedStatement.for_line(self.folder, line) if line else None

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from suspectra.base.errors import NothingToRank
 from suspectra.evidence.failures import exception_names
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
 from suspectra.report import RankedReport
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.jobs import Job, Jobs
 from suspectra_server.session.ranking.postponed_result import Postponed
 from suspectra_server.session.ranking.ranker import Ranked, texts_of
@@ -31,7 +31,7 @@ class _GroupingInput:
     """What a job groups and ranks, and how."""
 
     ranked: Ranked  # the ranking over all failing tests
-    decisions: Decisions
+    decisions: GroupDecisions
     previous: GroupedRanking | None  # of the run before
     current: int | None  # the number of the group that is to be ranked; None for the first
     top: int  # how many suspects are listed
@@ -64,7 +64,7 @@ class Grouping:
         show: Callable[[Ranked | Exception], None],
         listed: Callable[[], tuple[int, tuple[str, ...]]],
     ):
-        self.decisions = Decisions()  # what the user decided
+        self.decisions = GroupDecisions()  # what the user decided
         # the last ranking of a group; None where that over all failing tests is shown
         self.shown: Ranking | None = None
         self._key = key
@@ -96,7 +96,7 @@ class Grouping:
         self._ranked = ranked if ranked is not None and _can_be_grouped(ranked.ranking) else None
         several = self._groups is not None and len(self._groups.groups) > 1
         if self._ranked is None or (self._ranked.ranking.failed < 2 and not several):
-            if ranked is not None and ranked.ranking.state is State.NO_FAILING_TESTS:
+            if ranked is not None and ranked.ranking.state is FolderState.NO_FAILING_TESTS:
                 if self._groups is not None:
                     self._first_number = self._groups.state.next_number
                 self._groups = self._current = None
@@ -150,7 +150,7 @@ class Grouping:
         """Forget all decisions; True if there were any."""
         there = bool(self.decisions.made)
         if there:
-            await self._decide(Decisions())
+            await self._decide(GroupDecisions())
         return there
 
     async def ranking_of(self, number: int) -> tuple[Ranking, Reading] | None:
@@ -169,14 +169,14 @@ class Grouping:
 
         return await self._jobs.run(work)
 
-    async def _decide(self, decisions: Decisions) -> None:
+    async def _decide(self, decisions: GroupDecisions) -> None:
         self.decisions = decisions = within_limits(decisions)
         self._decided = True
         self._files.submit(("save groups", self._key), lambda token: self._kept.write(decisions), lambda result: None)
         await self._again()
 
-    def _loaded(self, found: Decisions | Exception) -> None:
-        if isinstance(found, Decisions) and found.made and not self._decided:
+    def _loaded(self, found: GroupDecisions | Exception) -> None:
+        if isinstance(found, GroupDecisions) and found.made and not self._decided:
             self.decisions = found
             if self._ranked is not None:
                 self._submit()
@@ -230,7 +230,7 @@ class Grouping:
 
 
 def _can_be_grouped(ranking: Ranking) -> bool:
-    return ranking.state is State.READY and ranking.report is not None and not ranking.preliminary
+    return ranking.state is FolderState.READY and ranking.report is not None and not ranking.preliminary
 
 
 def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:

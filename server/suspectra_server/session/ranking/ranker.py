@@ -29,7 +29,7 @@ from suspectra.selection.since_revision import ChangesOfBranch
 from suspectra.spectrum import PerChunk
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.shown_group import rank_again
 from suspectra_server.session.ranking.watching import state_of
@@ -139,7 +139,7 @@ class Ranker:
             reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, job)
         except EvidenceError as error:
             there = any(states.get(path) is not None for path in files)
-            state = State.ERROR if there else State.NO_EVIDENCE
+            state = FolderState.ERROR if there else FolderState.NO_EVIDENCE
             ranking, first = Ranking(state, str(error.problem), technique, (error.problem,)), technique
         unfinished = first is not technique and ranking.report is not None
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
@@ -191,7 +191,7 @@ class Ranker:
             state = _state_without_ranking(evidence)
             errors = evidence.collection_errors  # shown separately
             # that no test fails any more is no problem
-            own = () if state is State.NO_FAILING_TESTS or errors else (error.problem,)
+            own = () if state is FolderState.NO_FAILING_TESTS or errors else (error.problem,)
             problems = (*own, *evidence.problems)
             cause = error.problem.cause
             return Ranking(state, cause, technique, problems, evidence, collection_errors=errors, inside=inside)
@@ -333,11 +333,11 @@ def with_technique(settings: Settings, chosen: tuple[str, bool] | None) -> Setti
     return settings if chosen is None else replace(settings, technique=chosen[0], clone_failed=chosen[1])
 
 
-def _state_without_ranking(evidence: Evidence) -> State:
+def _state_without_ranking(evidence: Evidence) -> FolderState:
     """The state of a folder whose evidence was read but gave no ranking."""
     if evidence.collection_errors:
-        return State.ERROR
+        return FolderState.ERROR
     if not evidence.tests:
-        return State.NO_EVIDENCE
+        return FolderState.NO_EVIDENCE
     # if a test fails, the technique needs more than the evidence has
-    return State.ERROR if evidence.failing else State.NO_FAILING_TESTS
+    return FolderState.ERROR if evidence.failing else FolderState.NO_FAILING_TESTS

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from suspectra.base.errors import Problem
 from suspectra.evidence.boundary import Boundary
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.ranking.better_rankings import Improvement
 from suspectra_server.session.ranking.evidence_files import EvidenceFiles
@@ -157,4 +157,4 @@ class Rankings:
         if not isinstance(result, Exception):
             return result
         problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
-        return Ranked(Ranking(State.ERROR, str(problem), self._input().technique(), (problem,)))
+        return Ranked(Ranking(FolderState.ERROR, str(problem), self._input().technique(), (problem,)))

@@ -14,7 +14,7 @@ from suspectra_recorder.instrumentation.source import parse
 from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranking.watching import Debouncer
-from suspectra_server.session.tests.test_run import Run, TestRun
+from suspectra_server.session.tests.test_run import RequestedRun, TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.timing import IDLE_S, SAVE_DEBOUNCE_S, TYPING_RUN_MAX_S
 
@@ -117,13 +117,13 @@ class OnSave:
 
     # what test runs report
 
-    def began(self, folder: Folder, run: Run) -> None:
+    def began(self, folder: Folder, run: RequestedRun) -> None:
         """A run has begun: if it is not of chosen tests, it is about all that was saved so far."""
         self._began = time.monotonic()
         if folder.uri not in run.tests:
             self._waiting.pop(folder, None)
 
-    def ended(self, folder: Folder, run: Run, complete: bool) -> None:
+    def ended(self, folder: Folder, run: RequestedRun, complete: bool) -> None:
         """A run has ended."""
         if (verdicts := self._compared.pop(folder, None)) is not None and folder.uri in run.tests:
             if complete:

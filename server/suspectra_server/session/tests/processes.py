@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from suspectra.base.cancellation import Token
 from suspectra.base.location import Location
-from suspectra.experiments.investigation import Investigation, Progress, Suspects
-from suspectra.experiments.observing import Observing
+from suspectra.experiments.investigation import ExperimentInquiry, InquiryProgress, SuspicionSource
+from suspectra.experiments.observing import ValueInquiry
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.experiments.suspicion import Suspicion
-from suspectra.processes.events import Ended, Event, Started
-from suspectra.processes.runner import LOOK_S, Program, run
-from suspectra.recording.launch import Command, resolve
+from suspectra.processes.events import Event, ProgramEnded, Started
+from suspectra.processes.runner import LOOK_S, CommandToRun, run
+from suspectra.recording.launch import TestCommand, resolve
 from suspectra.recording.pytest_command import resolve_again
 from suspectra.report import RankedReport
 from suspectra_server.session.jobs import NICE
@@ -30,8 +30,8 @@ from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
 if TYPE_CHECKING:
-    from suspectra.causes.inquiry import Inquiry
-    from suspectra.experiments.traces import Traces
+    from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.experiments.traces import TraceInquiry
     from suspectra.paths.searches.inquiry import PathInquiry
     from suspectra.recording.warm import WarmTests
     from suspectra.selection.selection import Selection
@@ -45,10 +45,10 @@ SUSPECTRA = (sys.executable, "-c", _MAIN)
 MAX_WAITING = 16  # events for the loop; then the program waits
 
 
-async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenerator[Event, None]:
+async def events_of(trust: Trust, program: CommandToRun, token: Token) -> AsyncGenerator[Event, None]:
     """Run a program in a thread of its own, and yield its events.
 
-    The last one is `Ended`.
+    The last one is `ProgramEnded`.
 
     Raises NotTrusted when the workspace is not trusted. Raises EvidenceError when the program can't be started.
     """
@@ -80,7 +80,7 @@ async def warm_events_of(
 ) -> AsyncGenerator[Event, None]:
     """Let a process that waits run the tests that failed or that a change can affect, and yield its events.
 
-    The last one is `Ended`.
+    The last one is `ProgramEnded`.
 
     Raises NotTrusted when the workspace is not trusted. Raises Refused when only a fresh process can run them.
     """
@@ -133,7 +133,7 @@ async def _events(
         while True:
             event = await events.get()
             free.release()
-            ended = isinstance(event, (Ended, Exception))
+            ended = isinstance(event, (ProgramEnded, Exception))
             if isinstance(event, Exception):
                 raise event
             yield event
@@ -152,16 +152,16 @@ def investigation_of(
     tests: Sequence[FailingTest],  # in the order in which they are run
     *,
     settings: Settings,
-    suspects: Suspects,
+    suspects: SuspicionSource,
     at: Location | None,  # the statement to alter; None for any
-    notify: Callable[[Progress], object],
-) -> Investigation:
+    notify: Callable[[InquiryProgress], object],
+) -> ExperimentInquiry:
     """Experiments with failing tests of a workspace folder; for a worker thread.
 
     Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
-    return Investigation(
+    return ExperimentInquiry(
         root,
         arguments,
         tests,
@@ -183,29 +183,29 @@ def observing_of(
     *,
     settings: Settings,
     suspicion: Suspicion,
-    notify: Callable[[Progress], object],
-) -> Observing:
+    notify: Callable[[InquiryProgress], object],
+) -> ValueInquiry:
     """Observations of the values of failing and passing tests of a workspace folder; for a worker thread.
 
     Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
     seconds, safety = settings.investigation_seconds, _safety(settings)
-    return Observing(_real(root), arguments, tests, suspicion, seconds, notify, safety)
+    return ValueInquiry(_real(root), arguments, tests, suspicion, seconds, notify, safety)
 
 
 def traces_of(
     trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings, suspicion: Suspicion
-) -> Traces:
+) -> TraceInquiry:
     """The traced run of a failing test of a workspace folder, with nothing altered; for a worker thread.
 
     Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
-    from suspectra.experiments.traces import Traces
+    from suspectra.experiments.traces import TraceInquiry
 
     shown = not settings.experiments_hide_values
-    return Traces(_real(root), arguments, [test], suspicion, _safety(settings), shown)
+    return TraceInquiry(_real(root), arguments, [test], suspicion, _safety(settings), shown)
 
 
 def inquiry_of(
@@ -215,15 +215,15 @@ def inquiry_of(
     test: FailingTest,
     settings: Settings,
     suspicion: Suspicion,
-) -> Inquiry:
+) -> CauseInquiry:
     """The search for the causes of a failure in a workspace folder; for a worker thread.
 
     Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
     arguments = _arguments(trust, root, command, settings)
-    from suspectra.causes.inquiry import Inquiry
+    from suspectra.causes.inquiry import CauseInquiry
 
-    return Inquiry(
+    return CauseInquiry(
         _real(root),
         arguments,
         test,
@@ -285,7 +285,7 @@ def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Setti
     return _resolved(root, command, settings).arguments
 
 
-def _resolved(root: Path, command: Sequence[str], settings: Settings) -> Command:
+def _resolved(root: Path, command: Sequence[str], settings: Settings) -> TestCommand:
     return resolve_again(command, str(root), python=settings.test_interpreter or None, environ=environment())
 
 

@@ -15,12 +15,12 @@ from lsprotocol import types as lsp
 from suspectra.base.cancellation import Token
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError
-from suspectra.processes.events import Ended, Event, Output, Started, TestProgress, Trouble
-from suspectra.processes.runner import Program, Streams
+from suspectra.processes.events import Event, Output, ProgramEnded, Started, TestProgress, Trouble
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import NO_TESTS, in_words
-from suspectra.recording.warm import Refused
-from suspectra_server.protocol import State
+from suspectra.recording.warm import WarmRefusal
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Jobs
@@ -42,7 +42,7 @@ OFFER = 'With the setting run: "onSave", the tests that a change can affect run 
 
 
 @dataclass(eq=False)
-class Run:
+class RequestedRun:
     """A run that was asked for."""
 
     folders: list[Folder]  # those that are left, the present one first
@@ -65,10 +65,10 @@ class Run:
 class Observer(Protocol):
     """Who is told of runs."""
 
-    def began(self, folder: Folder, run: Run) -> None:
+    def began(self, folder: Folder, run: RequestedRun) -> None:
         """A run has begun in a folder."""
 
-    def ended(self, folder: Folder, run: Run, complete: bool) -> None:
+    def ended(self, folder: Folder, run: RequestedRun, complete: bool) -> None:
         """It has ended there, with all tests that it was to run, or not."""
 
     def idle(self) -> None:
@@ -88,7 +88,7 @@ class TestRun:
         self._keep_running = keep_running
         # those that wait with collected tests, for runs on save
         self.warm = WarmProcesses(trust, self._log, keep_running)
-        self._runs: list[Run] = []  # the first of them is going on
+        self._runs: list[RequestedRun] = []  # the first of them is going on
         self.observers: list[Observer] = []
         self.progress = TestProgress()  # the progress of the run in the present folder
         self.failures: dict[str, str] = {}  # why the last run of a folder failed, by the URI of the folder
@@ -117,14 +117,14 @@ class TestRun:
         affected: bool | None = None,
         on_save: bool = False,
         selections: Mapping[Folder, Selection | None] | None = None,
-    ) -> Run:
+    ) -> RequestedRun:
         """Start the tests, and return while they run.
 
         Raises NotTrusted when the workspace is not trusted.
         """
         self._trust.require()
         self.give_way()
-        started = Run(list(folders), tests, on_save, affected, selections or {})
+        started = RequestedRun(list(folders), tests, on_save, affected, selections or {})
         self._runs.append(started)
         self.progress = TestProgress()
         for folder in folders:
@@ -166,7 +166,7 @@ class TestRun:
             return
         self._unranked.discard(folder)
         snapshot = folder.snapshot
-        if not self._client.supports_status and snapshot.state is not State.ERROR:
+        if not self._client.supports_status and snapshot.state is not FolderState.ERROR:
             suspects = f": {many(len(snapshot.marks), 'suspect')}" if snapshot.marks else ""
             self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}{self._offer(folder)}")
 
@@ -190,7 +190,7 @@ class TestRun:
         for observer in self.observers:
             observer.idle()
 
-    async def _do(self, run: Run) -> None:
+    async def _do(self, run: RequestedRun) -> None:
         """Run the tests of all folders of a run."""
         shown = not (run.on_save and self._client.supports_status)  # which shows them without a notification
         cancel, title = self.cancel, "running tests"
@@ -213,7 +213,7 @@ class TestRun:
                     observer.ended(folder, run, complete=False)
             progress.end("cancelled" if run.cancelled else "done")
 
-    async def _record(self, folder: Folder, run: Run, progress: ProgressBar) -> tuple[bool, bool]:
+    async def _record(self, folder: Folder, run: RequestedRun, progress: ProgressBar) -> tuple[bool, bool]:
         """Run the tests of a folder, and return whether they were run, and whether all of them have ended."""
         with await self._files.run(ScratchFolder) as scratch:
             tests = run.tests.get(folder.uri)
@@ -245,7 +245,7 @@ class TestRun:
                                     progress.report(str(event), event.percentage)
                             case Trouble(text):
                                 trouble = text
-                            case Ended():
+                            case ProgramEnded():
                                 status = event.status
             except (EvidenceError, OSError) as error:
                 trouble = str(error)
@@ -253,7 +253,7 @@ class TestRun:
                 log.end()
         if run.cancelled or folder.removed:
             return False, False
-        none_known = folder.snapshot.ranking.state is State.NO_EVIDENCE
+        none_known = folder.snapshot.ranking.state is FolderState.NO_EVIDENCE
         if not (status or seen.done) and none_known and "unittest" in shown:
             status = NO_TESTS  # as from Python 3.12 on
         ran = status < _USAGE and not trouble
@@ -268,7 +268,7 @@ class TestRun:
                 self._client.answer(failure, lsp.MessageType.Error)
         return status < _USAGE, ran and seen.done >= seen.total
 
-    async def _events(self, folder: Folder, run: Run, program: Program) -> AsyncGenerator[Event, None]:
+    async def _events(self, folder: Folder, run: RequestedRun, program: CommandToRun) -> AsyncGenerator[Event, None]:
         """The events of a run: by a process that waits with collected tests if there is one, else by a new one."""
         if run.on_save and folder.uri not in run.tests and (warm := self.warm.take(folder)) is not None:
             selection = run.selections.get(folder)
@@ -278,7 +278,7 @@ class TestRun:
                         yield event
                 self.warm.ran(folder)
                 return
-            except Refused as why:
+            except WarmRefusal as why:
                 self._log(f"{folder.root.name}: a new process runs the tests, since {why}")
                 self.warm.discard(folder)
         async with aclosing(events_of(self._trust, program, run.token)) as events:
@@ -289,7 +289,7 @@ class TestRun:
         self._client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
 
 
-def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, scratch: Path) -> Program:
+def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, scratch: Path) -> CommandToRun:
     """The program that records the tests; called in a worker thread."""
     progress = scratch / "progress"
     progress.touch()
@@ -300,4 +300,4 @@ def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, sc
         listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
         options += ["--only", str(listing)]
     arguments = (*SUSPECTRA, kind, *options, *rest)
-    return Program(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)
+    return CommandToRun(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)
