@@ -25,7 +25,7 @@ from pathlib import Path
 from editor_client import Client, Log, Message
 from generated_project import make_project, record
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
 
 TESTS = """\

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from api_page import api_page
 
-from suspectra.technique_info import Need, TechniqueInfo
+from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
 from suspectra_server import extension, protocol
@@ -453,7 +453,7 @@ def _uses(info: TechniqueInfo) -> str:
     return ", and ".join(NEEDS[need] for need in Need if need in info.uses - info.needs)
 
 
-def _command(command: protocol.Command) -> str:
+def _command(command: protocol.CommandDeclaration) -> str:
     fields = f"\n\n{_fields(command.arguments)}" if command.arguments else ""
     names = ", ".join(field.name for field in command.arguments)
     return f"### `{command.id}({names})` → `{command.result}`\n\n{command.text}{fields}"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from suspectra.cli import cli
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
+from suspectra.cli.main import cli
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording import launch, merging
 from suspectra.selection.revision import Revision, project_files

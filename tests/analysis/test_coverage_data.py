@@ -15,10 +15,10 @@ from coverage.parser import PythonParser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import EvidenceError
-from suspectra.evidence.coverage_data import CoverageData
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.formats.coverage_data import CoverageData
+from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.localizer import Localizer
 from suspectra.program.statements import StatementKind
 from suspectra.spectrum import Counts

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.rewriting import instrument

@@ -10,13 +10,13 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import Problem
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import Problem
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.report.caveats import caveats_of
 from suspectra.report.levels import levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum, is_only_read
-from suspectra.technique_info import TechniqueInfo
 
 ReportT = TypeVar("ReportT", bound="RankedReport")
 _KEPT = 1_000  # largest number of entries that are cached together
