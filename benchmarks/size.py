@@ -24,10 +24,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from server_latency import TIMEOUT_S, Client, Message
+from editor_client import TIMEOUT_S, Client, Message
 
 ROOT = Path(__file__).resolve().parent.parent
-REST_S = 2.0
+SETTLED_TIMEOUT_S = 2.0
 """For what still goes on after the first marks."""
 
 # runs `suspectra ARGUMENTS`; at its end and at each SIGUSR1 the files in which a function was called since are written
@@ -155,7 +155,7 @@ def crossed(source: Path) -> dict[str, int]:
         text = edited.read_text(encoding="utf-8")
         document = {"uri": edited.as_uri(), "languageId": "python", "version": 1, "text": text}
         client.send("textDocument/didOpen", {"textDocument": document})
-        time.sleep(REST_S)
+        time.sleep(SETTLED_TIMEOUT_S)
         watched.modules(client.process)
         client.drain()
         changed = f"{text}\n\nEDITED = 1\n"
