@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
+from suspectra.evidence.discovery import chosen_places, usual_places
 from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import FolderState
@@ -24,7 +24,7 @@ from suspectra_server.session.ranking.rankings import Rankings
 from suspectra_server.session.ranking.source_files import SourceFiles
 from suspectra_server.session.ranking.watching import Debouncer, Watcher
 from suspectra_server.session.tests.project_tests import pytest_command, python_command, test_arguments
-from suspectra_server.settings import Settings
+from suspectra_server.settings import EVIDENCE, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Disk, Document, DocumentVersion, Placement, Texts
 from suspectra_server.state.marks import ErrorMark, FailureMark
@@ -128,7 +128,7 @@ class Folder:
         previous, self.settings = self.settings, settings
         if (previous.technique, previous.clone_failed) != (settings.technique, settings.clone_failed):
             self.chosen = None
-        affecting = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
+        affecting = ("technique", "clone_failed", "top", "include_tests", *EVIDENCE)
         if any(getattr(previous, name) != getattr(settings, name) for name in affecting):
             self.rankings.cancel()
             self.rankings.rank()
@@ -282,9 +282,10 @@ class Folder:
         """Show a ranking in place of the last one."""
         ranking = result.ranking
         last = self.snapshot.ranking
-        # other tools remove their data when the next run begins; a recording is only removed on purpose
-        deleted = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None and self._recorded
-        over = deleted or ranking.state is FolderState.NO_FAILING_TESTS
+        gone = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None
+        # a recording goes on; what another tool wrote replaces all that it wrote before, even if nothing can be ranked
+        replaced = not self._recorded and ranking.evidence is not last.evidence
+        over = gone or replaced or ranking.state is FolderState.NO_FAILING_TESTS
         stays = last.report is not None and not over and last.holds_after(ranking)
         if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
@@ -391,8 +392,8 @@ class Folder:
 
     def _candidates(self) -> frozenset[str]:
         """The paths at which evidence may appear."""
-        given = [path for path in (self.settings.coverage, self.settings.junit) if path]
-        return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
+        chosen = self.settings.evidence()
+        return frozenset(chosen_places(self.root, chosen) if chosen else usual_places(self.root))
 
 
 @lru_cache(maxsize=10_000)
