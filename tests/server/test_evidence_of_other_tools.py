@@ -315,6 +315,14 @@ def test_marks_are_those_of_a_server_that_starts_afterwards(session):
     cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
     session.is_as_anew()
 
+    # is something else, and the outcomes are cut
+    cut.write_bytes(b"something else")
+    session.is_as_anew()
+    form.write(failing=3)
+    session.is_as_anew(3)
+    outcomes.write_bytes(outcomes.read_bytes()[:7])
+    session.is_as_anew()
+
     # comes in the other order
     form.delete_data()
     outcomes.unlink(missing_ok=True)
@@ -376,3 +384,28 @@ def test_reports_of_two_runs_are_merged(client, shop, marked):
     measure(shop, "--junitxml=second.xml", "-k", "not never", "--cov-append")
     client.wait(lambda: (client.statuses[-1]["failed"], client.statuses[-1]["passed"]) == (3, 7))
     client.wait(lambda: marked() == [5, 7, 16, 17, 18])
+
+
+# settings
+
+
+def test_evidence_follows_the_settings(client, tmp_path):
+    form = Lcov(tmp_path)
+    (tmp_path / form.source).write_text(form.text)
+    form.write(failing=3)
+    client.start(tmp_path)
+    assert client.statuses[-1]["state"] == "noEvidence"
+
+    def settle(settings, condition):
+        client.configuration = dict(settings)
+        client.notify("workspace/didChangeConfiguration", {"settings": {}})
+        client.wait(lambda: condition(client.statuses[-1]))
+
+    settle(form.settings, lambda status: status["state"] == "ready")
+    assert marks_of(client)
+    settle({**form.settings, "gcov": "out"}, lambda status: "gcov and lcov are both given" in status["message"])
+    assert not marks_of(client)
+    settle({"outcomes": form.outcomes}, lambda status: "none of gcov, gcovr, lcov, cobertura" in status["message"])
+    settle(form.settings, lambda status: status["state"] == "ready")
+    settle({}, lambda status: status["state"] == "noEvidence")
+    client.wait(lambda: not marks_of(client))

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
@@ -215,8 +216,13 @@ def _is_among(paths: frozenset[str], path: str) -> bool:
     return (
         path in paths
         or not paths.isdisjoint(_parents(path))
-        or any(places.may_match(pattern, path) for pattern in paths if places.is_pattern(pattern))
+        or any(places.may_match(pattern, path) for pattern in _patterns(paths))
     )
+
+
+@lru_cache(maxsize=64)
+def _patterns(paths: frozenset[str]) -> tuple[str, ...]:
+    return tuple(filter(places.is_pattern, paths))
 
 
 def _folder_of(path: str, boundary: Boundary | None) -> str | None:
