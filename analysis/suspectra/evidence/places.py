@@ -30,7 +30,7 @@ _MAX_FOLDERS = 5_000
 _MAX_FILES = 10_000
 _HEAD = 4096
 _SETTLED_NS = 2 * 10**9  # for that long a folder may change without a change of its time
-_LONGEST_TEST_NS = 600 * 10**9  # without a word in a data file; later its process is another one of the same number
+_MAX_PAUSE_NS = 600 * 10**9  # without a word in a data file; later its process is another one of the same number
 _OF_PROCESS = re.compile(r"\.(?:pid)?(\d+)\.[A-Za-z0-9]+$")
 _NO_DATA = ("-journal", "-wal", "-shm", ".lock", ".json", ".xml", ".toml")
 
@@ -100,7 +100,7 @@ def _is_being_written(path: str, state: Signature) -> bool:
     """Whether the process that a data file is named after runs on this machine, and wrote to it not long ago."""
     process = _OF_PROCESS.search(path)
     here = process is not None and f".{_host()}." in os.path.basename(path)
-    if process is None or not here or os.name == "nt" or time.time_ns() - state[0] > _LONGEST_TEST_NS:
+    if process is None or not here or os.name == "nt" or time.time_ns() - state[0] > _MAX_PAUSE_NS:
         return False
     try:
         os.kill(int(process[1]), 0)

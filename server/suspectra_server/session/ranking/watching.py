@@ -31,7 +31,7 @@ WatchKey: TypeAlias = tuple[str, str]
 """What a set of paths is, and the URI of the folder it belongs to."""
 
 MAX_ENTRIES = 10_000  # of a watched folder that are compared
-_MIN_REST = 50  # after a pattern was followed, in multiples of the time that it took
+_PAUSE_FACTOR = 50  # after a pattern was followed, in multiples of the time that it took
 _READING = {"opened", "closed_no_write"}  # events that our own reading causes
 _UNKNOWN = object()  # the state of a path that was not given and not compared yet; that of a missing file is None
 
@@ -191,7 +191,7 @@ class Watcher:
             states[path] = state_of(path, boundaries.get(path))
             if places.is_pattern(path):
                 ended = time.monotonic()
-                self._due[path] = ended + _MIN_REST * (ended - started)
+                self._due[path] = ended + _PAUSE_FACTOR * (ended - started)
         return states
 
     def _report(self, key: WatchKey) -> None:
