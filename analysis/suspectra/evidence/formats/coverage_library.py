@@ -39,7 +39,8 @@ class LibraryData:
                 data.close()
         except (coverage.CoverageException, OSError, ValueError, TypeError) as error:
             problem = newer.problem
-            cause = f"{problem.cause}, and coverage.py {coverage.__version__} can't read it either ({error})"
+            reason = str(error).rpartition(": ")[2]  # before it is the path of the copy
+            cause = f"{problem.cause}, and coverage.py {coverage.__version__} can't read it either ({reason})"
             raise EvidenceError(Problem(problem.file, "", cause, problem.cure)) from None
 
     def _take(self, data: coverage.CoverageData) -> None:
