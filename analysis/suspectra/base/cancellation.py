@@ -57,6 +57,11 @@ def cancellable(token: Token) -> Iterator[None]:
         _token.reset(before)
 
 
+def current_token() -> Token:
+    """The token of this thread's work, for what waits in other threads or for processes."""
+    return _token.get()
+
+
 def check() -> None:
     """Raise if the current work was cancelled. Long work calls this every few hundredths of a second.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import SuspicionSource
+from suspectra.experiments.inquiry import SuspicionSource
 from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.program.calls import StatementCalls
