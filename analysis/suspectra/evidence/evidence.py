@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.location import Location
 from suspectra.evidence.replaced import Replaced
@@ -294,7 +295,7 @@ class Evidence:
         """Whether it is of a program in C or C++."""
         return any(is_c(file.path) for file in self.files)
 
-    @cached_property
+    @CachedProperty
     def elements(self) -> Elements:
         """The statements of all files in one table; the same object as long as the files are the same."""
         return join_files(self.files)
@@ -323,7 +324,7 @@ class Evidence:
         edge_counts = chosen(self.edges.counts, counted) if self.edges and self.edges.counts else None
         runs = chosen(self.runs, counted) if self.runs else ()
         if previous is not None and previous.elements.versions is self.files:
-            self.__dict__["elements"] = previous.elements  # avoids comparing file by file
+            Evidence.elements.give(self, previous.elements)  # avoids comparing file by file
         candidates = self.candidates(include_tests)
         raised = self._raised(tests, failed, candidates)
         if (
