@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.causes.inquiry import CauseInquiry
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.inquiry import RerunSetup

@@ -11,7 +11,7 @@ import pytest
 
 from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.causes.inquiry import CauseInquiry
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.evidence.logs.observations import OBSERVATIONS

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from suspectra.causes.failures import LEAST_S, Failures
+from suspectra.causes.several_failures import LEAST_S, Failures
 from suspectra.experiments.repeated_tests import FailingTest
 
 SHOP = """\

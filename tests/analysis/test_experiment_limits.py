@@ -11,11 +11,11 @@ import pytest
 from suspectra.cli.main import run
 from suspectra.evidence import discovery
 from suspectra.experiments import experiment_inquiry, repeated_test
+from suspectra.experiments.alterations.switching import switches
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
-from suspectra.experiments.runs import Runs
-from suspectra.experiments.switching import switches
 from suspectra.runs.experiment import EVERY
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]

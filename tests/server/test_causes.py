@@ -2,7 +2,7 @@
 
 import pytest
 
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.experiments.suspicion import Suspicion

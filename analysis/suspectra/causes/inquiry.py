@@ -13,16 +13,16 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
-from suspectra.causes.progress import FailurePlace
+from suspectra.causes.failure_place import FailurePlace
 from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
+from suspectra.experiments.alterations.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use

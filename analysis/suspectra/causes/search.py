@@ -18,7 +18,7 @@ from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrow
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.experiments.unusable import CURE_OF_A_PASS
+from suspectra.experiments.unusable_tests import CURE_OF_A_PASS
 
 MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""

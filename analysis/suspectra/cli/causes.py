@@ -13,14 +13,6 @@ import click
 from suspectra.base.errors import EvidenceError
 from suspectra.base.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.cli.altered_runs import (
-    COMMAND,
-    BeforeCommand,
-    Interruption,
-    RerunOptions,
-    rerun_setup,
-    suspicious_tests,
-)
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
@@ -31,13 +23,21 @@ from suspectra.cli.console import (
     workspace_option,
     written,
 )
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    rerun_setup,
+    suspicious_tests,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.causes.failures import Failures
     from suspectra.causes.inquiry import CauseInquiry
     from suspectra.causes.report import CauseState
+    from suspectra.causes.several_failures import Failures
     from suspectra.experiments.repeated_tests import FailingTest
 
 SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
@@ -80,8 +80,8 @@ class _Options(RerunOptions):
 
 
 def _causes(command: Sequence[str], chosen: _Options) -> int:
-    from suspectra.causes.failures import Failures
     from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.causes.several_failures import Failures
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
     from suspectra.output.causes import write_explained, write_json, write_text

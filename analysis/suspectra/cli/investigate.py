@@ -12,7 +12,9 @@ import click
 
 from suspectra.base.english import many
 from suspectra.base.options import EXPERIMENTS, INVESTIGATION_SECONDS
-from suspectra.cli.altered_runs import (
+from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.localization import parameter_option, technique_parameters
+from suspectra.cli.rerun import (
     COMMAND,
     BeforeCommand,
     Interruption,
@@ -20,8 +22,6 @@ from suspectra.cli.altered_runs import (
     rerun_setup,
     suspicious_tests,
 )
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
-from suspectra.cli.localization import parameter_option, technique_parameters
 from suspectra.runs.experiment import COMBINATION, KINDS
 from suspectra.runs.observation import VALUE_PREDICATES
 

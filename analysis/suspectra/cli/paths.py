@@ -15,7 +15,8 @@ import click
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, PATHS_SECONDS
-from suspectra.cli.altered_runs import (
+from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.rerun import (
     COMMAND,
     BeforeCommand,
     Interruption,
@@ -25,7 +26,6 @@ from suspectra.cli.altered_runs import (
     require_unchanged,
     rerun_setup,
 )
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
 from suspectra.paths.searches.techniques import DEFAULT, TECHNIQUES
 
 if TYPE_CHECKING:

@@ -12,14 +12,6 @@ import click
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES
-from suspectra.cli.altered_runs import (
-    COMMAND,
-    BeforeCommand,
-    Interruption,
-    RerunOptions,
-    rerun_setup,
-    suspicious_tests,
-)
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
@@ -30,6 +22,14 @@ from suspectra.cli.console import (
     warn,
     workspace_option,
     written,
+)
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    rerun_setup,
+    suspicious_tests,
 )
 
 if TYPE_CHECKING:

@@ -15,14 +15,12 @@ from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.location import Location
-from suspectra.evidence.replaced import Replaced
 from suspectra.program import Program
 from suspectra.program.languages import is_c
 from suspectra.runs.experiment import Experiment
-from suspectra.runs.failure_slice import FailureSlice
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.runs.observation import Observation
-from suspectra.runs.reported_paths import ReportedPaths
+from suspectra.runs.reported_lines import FailureSlice, ReportedPaths
 from suspectra.spectrum import Edges, Elements, Function, Spectrum, chosen
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -176,6 +174,36 @@ class EdgeEvidence:
     counts: tuple[Ints, ...] | None = None
     graphs: tuple[FlowGraph, ...] = ()
     uncounted: Problem | None = None
+
+
+class Replaced(NamedTuple):
+    """Something of which a test ran with another version when it passed.
+
+    Parameters
+    ----------
+    name : str
+        A distribution, ``Python`` for the interpreter, or a file relative to the workspace.
+    before, after : str
+        The versions; empty where it was not there, and both empty for a file.
+
+    Examples
+    --------
+    >>> str(Replaced("numpy", "1.26.4", "2.1.0")), str(Replaced("rates.csv", "", ""))
+    ('numpy 1.26.4 → 2.1.0', 'rates.csv')
+    """
+
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not (self.before or self.after):
+            return self.name
+        if not self.before:
+            return f"{self.name} {self.after} is new"
+        if not self.after:
+            return f"{self.name} {self.before} is gone"
+        return f"{self.name} {self.before} → {self.after}"
 
 
 @dataclass(frozen=True, eq=False)

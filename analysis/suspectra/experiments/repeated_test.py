@@ -14,9 +14,9 @@ from suspectra.base.cancellation import checked
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiments.answers import AlteredRunAnswer, answer_of
-from suspectra.experiments.runs import Alteration, Runs
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.altered_runs import Alteration, Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, answer_of
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.program.python.decision_texts import DecisionTexts
 from suspectra.program.python.points import Span
 from suspectra.runs.experiment import Experiment, ExperimentOutcome

@@ -14,7 +14,7 @@ from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.reported_lines import FailureSlice
 from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
 
 MAX_TRACED = 20

@@ -10,12 +10,12 @@ from itertools import zip_longest
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.evidence.logs.per_test_log import Logged
-from suspectra.experiments.answers import answer_of
+from suspectra.experiments.alterations.mutants import nearest_first
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
-from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.unusable import require_recorded_failure
+from suspectra.experiments.run_answers import answer_of
+from suspectra.experiments.unusable_tests import require_recorded_failure
 from suspectra.runs.observation import Observation, PredicateSite
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import ObservedSites, RunRequest

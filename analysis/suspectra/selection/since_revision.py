@@ -10,8 +10,7 @@ from operator import is_
 from pathlib import Path
 
 from suspectra.base.arrays import Row
-from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.replaced import Replaced
+from suspectra.evidence.evidence import Evidence, Replaced
 from suspectra.evidence.source_changes import changed_columns
 from suspectra.evidence.sources import SourceReader
 from suspectra.runs.measured_file import MeasuredFile

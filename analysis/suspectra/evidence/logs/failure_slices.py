@@ -8,7 +8,7 @@ from typing import Any
 
 from suspectra.base.english import many
 from suspectra.evidence.logs.per_test_log import Logged, PerTestLog
-from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.reported_lines import FailureSlice
 
 
 def add_slices(workspace: Path, made: Iterable[Logged[FailureSlice]]) -> None:

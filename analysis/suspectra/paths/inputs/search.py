@@ -16,7 +16,7 @@ from suspectra.causes.solver import SmtSolver, is_available
 from suspectra.dependences.exploration import Values
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.inputs.domains import domain, fixed

@@ -18,11 +18,11 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many, ordinal
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.runs import Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.system_use import system_use
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.searches.nearest_path import not_passing
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS

@@ -17,9 +17,9 @@ from itertools import islice
 
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.paths.distance import distance
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting

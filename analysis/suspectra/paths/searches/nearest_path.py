@@ -14,7 +14,7 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import enumeration, many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.mutants import nearest_first
+from suspectra.experiments.alterations.mutants import nearest_first
 from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport, ReportedPlace, grouped

@@ -16,7 +16,7 @@ from suspectra.evidence.logs.path_reports import add_report
 from suspectra.experiments.inquiry import Inquiry
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -149,3 +150,11 @@ def answer_of(answer: MachineRunAnswer) -> AlteredRunAnswer:
         str(answer.get("message", "")),
         answer,
     )
+
+
+def read_column(text: str) -> Ints:
+    """Read a column of numbers.
+
+    Of shape (n,).
+    """
+    return np.frombuffer(b64decode(text), np.int32).astype(np.int64)

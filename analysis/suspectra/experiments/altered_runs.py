@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from suspectra.base.errors import Problem
-from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
+from suspectra.experiments.run_answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.runs.experiment import Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
