@@ -3,6 +3,8 @@
 The caller runs long work under a token, and the work calls :func:`check` from time to time. No function has to pass
 the token on, and the check costs next to nothing in work that can't be cancelled.
 
+State that is kept for later is replaced only once the new one is complete, so work may be cancelled at any check.
+
 Examples
 --------
 >>> token = Token()

@@ -1,4 +1,10 @@
-"""A test that is run again and again, each time with something else altered."""
+"""A test that is run again and again, each time with something else altered.
+
+Several runs in one process cost least, if they leave nothing behind. The control says that: the unaltered test, run
+after them, has to make the same decisions as the second unaltered run of another process (the first one fills caches).
+Otherwise each run is repeated in a process of its own. What makes the test pass is always confirmed alone. Forks at
+each decision share open files and cost more than a small test, so they are made on request only.
+"""
 
 from __future__ import annotations
 

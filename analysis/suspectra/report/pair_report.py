@@ -1,4 +1,8 @@
-"""`PairReport`: a ranking by one score for each pair (ef, ep), of which no more is computed than is asked for."""
+"""`PairReport`: a ranking by one score for each pair (ef, ep), of which no more is computed than is asked for.
+
+Only the best pairs are put in order and rounded, and their elements are found among those that as many failing tests
+execute. All levels are made once somebody asks for one that is not among the first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Columns grouped by their pair (ef, ep). There are far fewer pairs than columns."""
+"""Columns grouped by their pair (ef, ep). There are far fewer pairs than columns.
+
+When a test changes, only the columns of its old and its new row get new pairs. Scores are computed for pairs, and
+levels are looked up from them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The lines of the calls in a crash, from the addresses that the crash handler wrote."""
+"""The lines of the calls in a crash, from the addresses that the crash handler wrote.
+
+A signal handler may do little, so it writes addresses and mappings. They become lines while tests are recorded, by
+`addr2line`, since reading evidence runs nothing. Where the output says more, as a sanitizer's own stack, that is
+preferred.
+"""
 
 from __future__ import annotations
 

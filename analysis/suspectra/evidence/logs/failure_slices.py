@@ -1,4 +1,7 @@
-"""The log of slices."""
+"""The log of slices.
+
+It has lines and distances alone, so that the technique is pure, and no value of the program is stored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The current records of a recording, updated while logs grow."""
+"""The current records of a recording, updated while logs grow.
+
+The newest run of a test counts, also where an older one with the same sources and outcome executed something else. The
+reason may be a cache, a data file, the environment or the clock, which a recording can't tell apart; to keep the older
+one would show what a test did with data that no longer exists.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The test is run once with its values noted. Then each statement is tried: with its alternates
 (:mod:`~suspectra.experiments.alterations.alternates`) each time that it assigns, and at single times; the most
-suspicious statement first, and of equal ones the one that was executed first. A statement that repairs is left at once, since what counts is
-whether it does.
+suspicious statement first, and of equal ones the one that was executed first. A statement that repairs is left at
+once, since what counts is whether it does.
 """
 
 from __future__ import annotations

@@ -5,6 +5,12 @@ the decisions themselves are turned, and the test says whether the run is right,
 & Gupta 2006). First each decision is turned every time that it is made, then at single times, the last one first; then
 several are turned together. Of equally many, the most suspicious ones come first: the first run that passes is then the
 one that was to be chosen, and no others have to be made.
+
+What comes of forced decisions is always a run, though of a program with other values than the wanted path has; the two
+are compared. So no path has to be feasible. Small sets come first: depth first, as in the paper, the first path that
+turns two of n decisions would come before the second one that turns one, and there are 2^n - 1 sets. A set is left out
+if, with its earlier decisions turned, the later one has no corresponding event, which is known from a run that was made
+before.
 """
 
 from __future__ import annotations

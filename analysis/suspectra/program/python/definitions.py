@@ -8,6 +8,10 @@ found among the words of a source, without a syntax tree, which would take more 
 A name that stands alone is one of the same module, or one that the module imports. What follows a dot is a name of any
 class or module, since the types of objects are not known. So a definition may seem to be read where it is not, which
 only makes it less suspicious.
+
+Formulas and the techniques of papers see only what tests execute, and so do experiments: a definition has been
+evaluated before a test can be altered. Only files in which failing tests execute something are searched for what reads
+a name.
 """
 
 from __future__ import annotations
