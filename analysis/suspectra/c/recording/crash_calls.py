@@ -108,12 +108,13 @@ def calls_in_files(text: str) -> list[CrashedCall]:
         at = address if address == first else address - 1
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
-            calls.append(CrashedCall(path, at if _is_fixed(path) else at - starts[path]))
+            calls.append(CrashedCall(path, at if is_fixed(path) else at - starts[path]))
     return calls
 
 
 @cache
-def _is_fixed(path: str) -> bool:
+def is_fixed(path: str) -> bool:
+    """Whether a program is always loaded at its own addresses; one that can't be read is not."""
     try:
         with open(path, "rb") as file:
             head = file.read(18)

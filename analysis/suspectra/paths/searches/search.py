@@ -16,6 +16,7 @@ from suspectra.evidence.logs.path_reports import add_report
 from suspectra.experiments.inquiry import Inquiry
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
@@ -110,6 +111,16 @@ class PathSearcher(ABC):
         """
         return self.setting.paths.record(self.setting.tests.machine(test, end), test, TRACE_S, end, keep)
 
+    def require_failure(self, answer: AlteredRunAnswer) -> None:
+        """Refuse a failing test that ended in another way than it was recorded.
+
+        Raises EvidenceError with how it ended.
+        """
+        name = self.setting.test.name
+        if answer.outcome is not ExperimentOutcome.FAILED:
+            raise unusable(name, answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        require_recorded_failure(name, self.setting.test.exception, answer)
+
     def failing_run(self) -> Path:
         """Record the path of the failing test twice.
 
@@ -118,9 +129,7 @@ class PathSearcher(ABC):
         """
         name = self.setting.test.name
         first, again = self.record(name), self.record(name)
-        if first.answer.outcome is not ExperimentOutcome.FAILED:
-            raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
-        require_recorded_failure(name, self.setting.test.exception, first.answer)
+        self.require_failure(first.answer)
         if not len(first.path):
             cause = f"{name} makes no decision in the program, and calls none of its functions"
             cure = "choose a test that executes code of the workspace"
