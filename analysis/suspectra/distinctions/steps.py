@@ -21,11 +21,11 @@ def gain(part: int, whole: int) -> float:
 
 
 @dataclass(frozen=True)
-class Twin:
+class SameCoverage:
     """A passing test that executes what a failing one does, so that no coverage tells what is different."""
 
     pair: Pair  # the two tests
-    kind = "twin"
+    kind = "same coverage"
     gain = None
     members = 0
 
@@ -101,7 +101,7 @@ class NearestTest:
         return f"{begins}{share}, and they part at {name}, where only the failing one goes to line {self.line}."
 
 
-Step = Twin | MissingOutcome | DirectCall | NearestTest
+Step = SameCoverage | MissingOutcome | DirectCall | NearestTest
 
 
 def in_bits(step: Step, whole: float) -> str:
