@@ -37,10 +37,7 @@ class Token:
         self.cancelled = False  # may be set in any thread
 
     def check(self) -> None:
-        """Raise if `cancelled` was set.
-
-        Raises Cancelled when `cancelled` was set.
-        """
+        """Raises Cancelled when `cancelled` was set."""
         if self.cancelled:
             raise Cancelled
 

@@ -117,8 +117,8 @@ class Executions:
     def _rarest(self, test: int) -> int | None:
         """The candidate that the fewest passing tests execute, of those that a test executes; -1 if there is none.
 
-        None where no passing test executes it, so that none has the same coverage. Otherwise few rows need to be compared
-        as a whole.
+        None where no passing test executes it, so that none has the same coverage. Otherwise few rows need to be
+        compared as a whole.
         """
         row = self.row(test)
         if not len(row):

@@ -145,11 +145,8 @@ def pair_key(ef: Ints, ep: Ints) -> Ints:
 def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
     """Group columns by their pair (ef, ep).
 
-    With few tests there are few possible pairs, and a table of all of them is quicker than sorting the columns.
-
-    Of shape (n,).
-
-    Of shape (pairs,).
+    The number of each column's pair, of shape (n,), and ef and ep of each pair, of shape (pairs,). With few tests there
+    are few possible pairs, and a table of all of them is quicker than sorting the columns.
     """
     key, possible = _keys(counts), _possible(counts)
     if _is_small(possible, len(key)):
