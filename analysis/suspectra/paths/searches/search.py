@@ -22,7 +22,6 @@ from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS, Paths, RecordedPath
-from suspectra.paths.searches.techniques import DEFAULT
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra.spectrum import Spectrum
 
@@ -149,7 +148,7 @@ class SearchInquiry(Inquiry[PathReport]):
 
     test: FailingTest  # the test that fails
     spectrum: Spectrum  # which tests execute what
-    technique: str = DEFAULT
+    technique: str  # its name
     options: PathOptions = field(default_factory=PathOptions)  # what else the user has chosen
     seconds: float = 30.0
     _known: PathReport | None = field(default=None, init=False)
