@@ -101,6 +101,7 @@ class Executions:
         of_size: dict[int, list[tuple[int, int]]] = {}
         sizes = set(size[passing].tolist())
         for test in checked(sorted(failing.tolist(), key=names.__getitem__)):
+            # a row that lacks the rarest statement can't be the same, so few rows are compared as a whole
             if size[test] in sizes and (rarest := self._rarest(test)) is not None:
                 of_size.setdefault(int(size[test]), []).append((test, rarest))
         found: list[Pair] = []

@@ -139,6 +139,7 @@ class _Underway:
             self.schedule.end(stream)
         self._suspects.update(self._made)
         if any(self._repaired[stream.group].values()):
+            # one repaired test proves little, and a mutant that repairs its whole group much
             self.schedule.hasten(stream.group, "mutant")
         at = self._at(stream.group)
         self.schedule.took(stream, time.monotonic() - began, places, lambda place: at(*place))

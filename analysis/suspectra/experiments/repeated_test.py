@@ -93,6 +93,7 @@ class RepeatedTest:
         self._texts = DecisionTexts(SourceReader(runs.workspace))
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
+        # a run that passes since it does not come to the check that failed repairs nothing
         self._check = self.trace.answer.noted.get("check") if fails else None
         self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None

@@ -87,6 +87,7 @@ class Trace:
         differing = np.flatnonzero(ours[:shared] != theirs[:shared])
         if self.places != other.places:
             return "it loads other sources"
+        # tests of web frameworks take turns with a thread of their own, in another way each time
         if len(self.threads) and len(other.threads) and self._by_thread == other._by_thread:
             differing, theirs = differing[:0], ours  # they only come in another order
         if len(differing):

@@ -104,6 +104,7 @@ def by_suspicion(
     """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier."""
     earlier = Counter[tuple[str, int]]()
     waiting = iter(alterations)
+    # a test may make millions of decisions, of which a few hundred get a turn
     while window := list(islice(waiting, _WINDOW)):
         left: list[tuple[AlterationT, str, int, int, tuple[object, ...]]] = []
         for alteration in window:

@@ -64,6 +64,7 @@ class Suspicion(SuspicionSource):
 
     def _cost(self, group: _Group, test: str) -> float:
         """What it costs to alter all that a test executes, about."""
+        # a slow test that executes little would take half of the time of an investigation
         return group.statements_of(test) * max(self._seconds.get(test, 0.0), ONE_RUN_S)
 
     def at(self, group: int, file: str, line: int) -> float:

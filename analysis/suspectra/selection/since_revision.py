@@ -73,6 +73,7 @@ class ChangesOfBranch:
 
         Whether it begins elsewhere than `add_to` took it to begin. False where that never mattered.
         """
+        # git takes as long to answer as a ranking, so it is asked only now and then
         if self._asked is None or time.monotonic() < self._asked + after_s:
             return False
         before = self._start

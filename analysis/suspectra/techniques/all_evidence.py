@@ -258,6 +258,7 @@ def _descending(keys: Ints) -> tuple[Ints, Ints]:
     opens = _differs(keys)
     runs = keys[opens]
     order: Ints = np.arange(len(runs))
+    # equal neighbours are sorted as one: statements of a block share all keys
     for column in reversed(runs.T):
         values = -column[order]
         if np.any(values[1:] < values[:-1]):

@@ -46,6 +46,7 @@ def refuse_if_started_by_another(case: CCase) -> None:
     """
     try:
         with open(os.path.join(case.folder, case.argv[0]), "rb") as file:
+            # gdb does not follow a shell or Python that starts the program; the tests of cmark took 80 s to show that
             linked = STOP.encode() in file.read()
     except OSError:
         linked = False

@@ -148,6 +148,7 @@ class InputSearch(PathSearcher):
         if not failing.parts:
             raise EvidenceError(self._nothing_symbolic(failing))
         if (where := self._parting(plain, failing)) is not None:
+            # a function that keeps its results (`lru_cache`) takes another path the second time in a process
             again = self._run({})
             if again is None or self._parting(plain, again) is not None:
                 cause = f"two runs of {name} take different paths, from {where} on"

@@ -130,6 +130,7 @@ class ForcedPaths(PathSearcher):
             for turns, answer in test.answers(chosen, limits.end):
                 if turns.positions and size < MAX_TOGETHER:
                     path = self.setting.paths.path(answer.noted)
+                    # said before larger sets are run: which of them is possible follows from it
                     state.instances[turns.positions] = state.run.instances_in(path)
                 yield turns, answer
             if not test.complete:

@@ -50,9 +50,11 @@ _TARGETS = re.compile(
     rb"(?::[^=\n]+)?(?:[-+*/|&^%@]|//|\*\*|>>|<<)?=(?!=)"
 )
 _ITEMS = re.compile(_ITEM)
+# an attribute that is only set is not read: a class's default of that name would rank first
 _SET = re.compile(rb"\.[ \t]*([^\W\d]\w*)[ \t]*(?:,|$)")  # the last name of a target, in which items are no names
 _CHANGED = re.compile(rb"[ \t]*([^\W\d]\w*)\.[\w.]+\(")
 _HEAD = re.compile(rb"([ \t]*)(\w*)")
+# only the first test that calls such a function executes it, and all others use its result
 _KEPT = re.compile(
     rb"^@[ \t]*(?:functools[ \t]*\.[ \t]*)?(?:lru_)?cache[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:#[^\n]*)?\n"
     rb"(?:@[^\n]*\n)*def[ \t]+(\w+)[ \t]*\([ \t]*\)",
