@@ -143,6 +143,7 @@ class CauseNarrowing:
 
 def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
     """Assigned values of files in which wrong ones may do harm; decisions have no other values than their own."""
+    # whole files: a function may make the path to which another one writes
     files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
     of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
     return of_site[trace.graph.site]

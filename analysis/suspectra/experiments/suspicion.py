@@ -154,6 +154,7 @@ def called_by(callers: Ints, report: RankedReport, program: Program | None) -> I
     Of shape (m,).
     """
     spectrum = report.spectrum
+    # only the files of suspects: to read all took seconds before the first experiment
     files = [spectrum.elements.files[file] for file in np.unique(spectrum.elements.file[callers]).tolist()]
     pairs = StatementCalls.from_program(spectrum, program, files=files).pairs
     first = pairs[np.isin(pairs[:, 0], callers), 1]

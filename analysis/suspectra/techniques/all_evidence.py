@@ -164,6 +164,7 @@ class AllEvidence(Staged):
         known = statements(spectrum.elements, spectrum.edges, graphs, sources)
         before = previous.spectrum if previous is not None else None
         # what a passing test alone executes in a file says little of what failing tests read
+        # bincount, as `unique` would sort a million numbers to find a few files
         reading = np.flatnonzero(np.bincount(spectrum.elements.file[_suspected(spectrum)])).tolist()
         spectrum = with_uses(spectrum, definitions(spectrum.elements, sources, tuple(reading)), before)
         weights = FailureWeights.from_spectrum(

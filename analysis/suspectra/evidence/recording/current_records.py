@@ -53,6 +53,7 @@ class LiveRecords:
         if not grown or collected or (appended and appended[0].time < self._latest):
             self._start_over(logs)
             return
+        # what was last collected of each file, or a deleted test would come back with an older log
         collections = current(c for log in logs for c in log.collections)
         known = self.records.keys()
         new = {record.result.name for record in appended if record.result.name not in known}

@@ -157,6 +157,7 @@ class InputSearch(PathSearcher):
                 cause = f"{name} takes another path from {where} on when its input can be changed"
                 cure = "compare types by isinstance: what can be changed is of a class derived from int, float or str"
             raise EvidenceError(Problem("", "", cause, cure))
+        # where nothing is raised, only somebody can say whether another result is right
         if self._call and not failing.input["raised"] and self.setting.options.ask is None:
             cause = f"no test knows what is right for another input of {failing.input['function']}"
             cure = "use --ask to judge outcomes yourself, or compare with a reference function in a parametrized test"

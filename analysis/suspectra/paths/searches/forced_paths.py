@@ -145,6 +145,7 @@ class ForcedPaths(PathSearcher):
             return
         failing, paths = state.run.path, self.setting.paths
         path, condition = paths.path(answer.noted), _condition(turns, test.made(turns, answer))
+        # with a check out of the way any test passes, so the search goes on for a decision that does more
         skips_check = turns.skips_check or state.run.avoids_check(path)
         if skips_check and self._found is not None:
             return  # of several the first one is reported
