@@ -20,6 +20,7 @@ from suspectra.evidence.path_reports import add_report, executed_sources
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.experiments.nearest_path import nearest_tests
 from suspectra.experiments.path_searching import PathOptions, RunningSearch
+from suspectra.operating_system import ELSEWHERE, LIMITS, require
 from suspectra.paths.report import PathReport
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.spectrum import Spectrum
@@ -87,9 +88,12 @@ class CPathInquiry(RunningSearch):
         ------
         EvidenceError
             When nothing can be found out about the test.
+        UsageError
+            On Windows.
         Cancelled
             When the token was cancelled.
         """
+        require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
         if self.technique not in SEARCHERS:
             cause = f"{self.technique} works on tests of Python only"
             cure = f"choose {' or '.join(SEARCHERS)} for tests of C and C++"

@@ -33,6 +33,7 @@ from suspectra.evidence.gcov_raw import NotesFolder
 from suspectra.evidence.outcomes import Outcomes, failure_texts, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
+from suspectra.operating_system import ELSEWHERE, FILE_LOCKS, require
 from suspectra.processes.events import Ended, Stopped
 from suspectra.processes.runner import Program, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
@@ -140,7 +141,7 @@ def record_c(
     Raises
     ------
     UsageError
-        When a selected test does not exist, or another recording is running.
+        When a selected test does not exist, another recording is running, or the system has no locks of files.
     EvidenceError
         When `junit` can't be read.
 
@@ -152,6 +153,8 @@ def record_c(
     >>> [(test.name, test.verdict.value, test.message) for test in done.tests]
     [('sum', 'passed', ''), ('empty', 'failed', 'no price')]
     """
+    cure = f"{ELSEWHERE}; profiles that are there already can be ranked: see `suspectra rank --gcov`"
+    require(FILE_LOCKS, "recording tests of C and C++", cure)
     begun = time.monotonic()
     workspace = os.path.abspath(workspace)  # tests run in folders of their own
     cases = _selected(suite.cases, select)

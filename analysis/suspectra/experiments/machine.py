@@ -18,6 +18,7 @@ from suspectra.experiments.answers import Answer, Trace, answer_of
 from suspectra.experiments.deadline import TimeIsUp, seconds_until
 from suspectra.experiments.not_collected import ended_early, not_collected
 from suspectra.experiments.runs import Alteration, Runs
+from suspectra.operating_system import ELSEWHERE, FORK, require
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.scratch import ScratchFolder
@@ -78,6 +79,8 @@ class Machine(Runs):
         When the tests can't be collected.
     TimeIsUp
         When they are not collected in time.
+    UsageError
+        Where processes can't fork.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Machine(Runs):
         end: float = math.inf,
         meanwhile: Callable[[], object] = lambda: None,
     ):
+        require(FORK, "following a test step by step", f"{ELSEWHERE}; `suspectra investigate` works here, too")
         self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
 
