@@ -70,15 +70,15 @@ def test_altered_runs_are_made_without_fork(recorded):
 
 def test_the_server_answers(recorded):
     params = {"processId": None, "rootUri": recorded.as_uri(), "capabilities": {}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
     with subprocess.Popen(
-        [*WINDOWS, "suspectra", "server"], cwd=recorded, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*WINDOWS, "suspectra", "server"], cwd=recorded, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as server:
-        server.stdin.write(f"Content-Length: {len(body)}\r\n\r\n{body}")
+        server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         server.stdin.flush()
-        length = next(int(line.split(":")[1]) for line in server.stdout if line.startswith("Content-Length"))
+        length = next(int(line.split(b":")[1]) for line in server.stdout if line.startswith(b"Content-Length"))
         answer = server.stdout.read(length)
-    assert '"capabilities"' in answer
+    assert b'"capabilities"' in answer
 
 
 TEST = "test_app.py::test_three"
